@@ -1,0 +1,220 @@
+//! Inputs: what a call was given beside its key, fingerprinted so that the same key with other
+//! inputs is noticed.
+
+mod canonical;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// The fingerprint of one named input: the first 16 bytes of a SHA-256 digest of its canonical form.
+pub(crate) type Fingerprint = [u8; 16];
+
+/// A by-value argument of a job: it is compared between attempts.
+#[diagnostic::on_unimplemented(
+    message = "the input `{Self}` cannot be compared between attempts",
+    label = "not `Serialize`",
+    note = "a by-value argument is an input of the job: derive `serde::Serialize` for it, take it by reference (`&`) if it is a dependency, or leave it out with `ignore(…)`"
+)]
+pub trait Input: sealed::Sealed {
+    #[doc(hidden)]
+    fn fingerprint(
+        &self,
+        name: &'static str,
+        into: &mut Vec<(String, Fingerprint)>,
+    ) -> Result<(), Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + ?Sized> Input for T {
+    fn fingerprint(
+        &self,
+        name: &'static str,
+        into: &mut Vec<(String, Fingerprint)>,
+    ) -> Result<(), Error> {
+        canonical::fingerprint(self, name, into).map_err(|problem| Error::Encode {
+            what: format!("the input `{name}`"),
+            problem: problem.to_string(),
+        })
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T: serde::Serialize + ?Sized> Sealed for T {}
+}
+
+/// Collects the inputs of one call; what the attribute's expansion drives.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    prints: Vec<(String, Fingerprint)>,
+    failed: Option<Error>,
+}
+
+impl Inputs {
+    /// No inputs.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an input by its name.
+    pub fn add<T: Input + ?Sized>(&mut self, name: &'static str, value: &T) {
+        if let Err(error) = value.fingerprint(name, &mut self.prints) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<Fingerprints, Error> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok(Fingerprints::new(self.prints)),
+        }
+    }
+}
+
+/// The fingerprints of one call's inputs, in the form in which the ledger keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fingerprints(Option<String>);
+
+impl Fingerprints {
+    fn new(prints: Vec<(String, Fingerprint)>) -> Self {
+        if prints.is_empty() {
+            return Self(None);
+        }
+        let by_name: BTreeMap<String, String> =
+            prints.into_iter().map(|(name, print)| (name, hex(print))).collect();
+        // A map of strings always encodes.
+        Self(serde_json::to_string(&by_name).ok())
+    }
+
+    /// What to store: a JSON object, or nothing where there are no inputs.
+    pub(crate) fn as_stored(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// The names whose fingerprints differ from the stored ones. A name on one side only is passed
+    /// over, so that a deploy may add or drop an argument.
+    pub(crate) fn differing(&self, stored: Option<&str>) -> Vec<String> {
+        let (Some(ours), Some(theirs)) = (self.as_stored(), stored) else {
+            return Vec::new();
+        };
+        if ours == theirs {
+            return Vec::new();
+        }
+        let parse = |text: &str| -> BTreeMap<String, String> {
+            serde_json::from_str(text).unwrap_or_default()
+        };
+        let theirs = parse(theirs);
+        parse(ours)
+            .into_iter()
+            .filter(|(name, print)| theirs.get(name).is_some_and(|other| other != print))
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+fn hex(print: Fingerprint) -> String {
+    use std::fmt::Write;
+
+    print.iter().fold(String::with_capacity(32), |mut out, byte| {
+        // Writing to a `String` cannot fail.
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn prints<T: Serialize>(value: &T) -> Fingerprints {
+        let mut inputs = Inputs::new();
+        inputs.add("x", value);
+        inputs.finish().unwrap()
+    }
+
+    #[derive(Serialize)]
+    struct Order {
+        id: u32,
+        total: f64,
+    }
+
+    #[test]
+    fn a_changed_field_is_named() {
+        let stored = prints(&Order { id: 1, total: 2.0 });
+        let now = prints(&Order { id: 1, total: 2.5 });
+        assert_eq!(now.differing(stored.as_stored()), ["x.total"]);
+    }
+
+    #[test]
+    fn a_field_that_a_deploy_adds_is_passed_over() {
+        #[derive(Serialize)]
+        struct Order2 {
+            total: f64,
+            id: u32,
+            note: &'static str,
+        }
+        let stored = prints(&Order { id: 1, total: 2.0 });
+        let now = prints(&Order2 { total: 2.0, id: 1, note: "new" });
+        assert!(now.differing(stored.as_stored()).is_empty());
+        assert!(stored.differing(now.as_stored()).is_empty());
+    }
+
+    #[test]
+    fn values_of_different_meaning_differ() {
+        let all = [
+            prints(&()),
+            prints(&Some(())),
+            prints(&0),
+            prints(&"0"),
+            prints(&-0.0),
+            prints(&0.0),
+            prints(&[0; 0]),
+            prints(&[[0], [1]]),
+            prints(&[[0, 1]]),
+            prints(&("a", "bc")),
+            prints(&("ab", "c")),
+            prints(&HashMap::from([("a", 1)])),
+            prints(&[("a", 1)]),
+        ];
+        for (i, a) in all.iter().enumerate() {
+            for (j, b) in all.iter().enumerate() {
+                assert_eq!(i == j, a == b, "{i} against {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn wider_integers_are_the_same_value() {
+        assert_eq!(prints(&5_u8), prints(&5_i64));
+        assert_eq!(prints(&1.5_f32), prints(&1.5_f64));
+    }
+
+    proptest! {
+        #[test]
+        fn maps_are_the_same_in_any_order(pairs in prop::collection::hash_map(".{0,8}", any::<i64>(), 0..20)) {
+            let mut other = HashMap::with_capacity(1000);
+            let mut sorted: Vec<_> = pairs.iter().collect();
+            sorted.sort();
+            other.extend(sorted.into_iter().rev().map(|(k, v)| (k.clone(), *v)));
+            prop_assert_eq!(prints(&pairs), prints(&other));
+        }
+
+        #[test]
+        fn a_value_has_one_fingerprint(value in any::<(i64, Option<String>, Vec<u8>, char)>()) {
+            prop_assert_eq!(prints(&value), prints(&value.clone()));
+        }
+
+        #[test]
+        fn different_values_differ(a in any::<(String, Vec<u16>)>(), b in any::<(String, Vec<u16>)>()) {
+            prop_assert_eq!(a == b, prints(&a) == prints(&b));
+        }
+    }
+}
