@@ -1,7 +1,42 @@
-#![allow(dead_code)]
+//! Jobs that are safe to run again.
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod codec;
+mod dialect;
 mod error;
+mod gate;
+mod held;
 mod input;
+mod job;
 mod key;
+mod ledger;
+mod observe;
+#[cfg(feature = "sqlite")]
+mod open;
 mod outcome;
-pub use error::*; pub use outcome::*; pub use key::*; pub use input::{Input, Inputs};
+mod resolve;
+mod retention;
+mod retry;
+mod site;
+mod store;
+mod tx;
+mod watch;
+mod within;
+
+#[cfg(feature = "sqlite")]
+pub use dialect::sqlite::SQLITE_SCHEMA;
+pub use dialect::{Backend, LedgerConnection};
+pub use error::{Error, Result, ShownKey};
+pub use input::Input;
+pub use job::Job;
+pub use key::{Key, KeyPart, KeyWriter, MAX_KEY_BYTES};
+#[cfg(feature = "sqlite")]
+pub use open::SqliteStore;
+pub use outcome::{Idempotent, JobResult, Never, Outcome, Skip, SkipReason};
+pub use resolve::Resolution;
+#[cfg(feature = "sqlite")]
+pub use sqlx::Sqlite;
+pub use store::{DEFAULT_RESULT_LIMIT, Store};
+pub use within::{IntoStore, Within, WithinTx};

@@ -118,9 +118,14 @@ mod tests {
         #[derive(Serialize, Deserialize)]
         #[serde(untagged)]
         enum Either {
-            A { x: u8 },
+            A {
+                x: u8,
+            },
             #[serde(skip_deserializing)]
-            B { x: u8, y: u8 },
+            B {
+                x: u8,
+                y: u8,
+            },
         }
         assert!(round_trip(&Either::A { x: 1 }).is_ok());
         let problem = round_trip(&Either::B { x: 1, y: 2 }).err().unwrap();

@@ -7,7 +7,10 @@ use serde::ser::{self, Impossible, Serialize, Serializer};
 /// Refuses non-finite floats (JSON writes `null`), map keys that are not strings, and `Some` of
 /// something that is written as `null` (it would come back as `None`).
 pub(super) fn check<T: Serialize + ?Sized>(value: &T) -> Result<(), String> {
-    value.serialize(Check).map(drop).map_err(|refusal| refusal.0)
+    value
+        .serialize(Check)
+        .map(drop)
+        .map_err(|refusal| refusal.0)
 }
 
 /// The value's JSON with every list sorted: equal for sets that differ in order only.
@@ -109,7 +112,9 @@ impl Serializer for Check {
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Written, Refusal> {
         if value.serialize(Check)? == Written::Null {
-            return Refusal::new("`Some` of a value that is stored as `null` would be read as `None`");
+            return Refusal::new(
+                "`Some` of a value that is stored as `null` would be read as `None`",
+            );
         }
         Ok(Written::Other)
     }

@@ -306,7 +306,8 @@ impl<'a> Entries<'a> {
         if let Some(top) = &mut self.top {
             let mut hash = Sha256::new();
             value.serialize(Canonical::nested(&mut hash))?;
-            top.into.push((format!("{}.{name}", top.name), digest(hash)));
+            top.into
+                .push((format!("{}.{name}", top.name), digest(hash)));
             return Ok(());
         }
         self.key(name)?;

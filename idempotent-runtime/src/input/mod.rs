@@ -84,8 +84,10 @@ impl Fingerprints {
         if prints.is_empty() {
             return Self(None);
         }
-        let by_name: BTreeMap<String, String> =
-            prints.into_iter().map(|(name, print)| (name, hex(print))).collect();
+        let by_name: BTreeMap<String, String> = prints
+            .into_iter()
+            .map(|(name, print)| (name, hex(print)))
+            .collect();
         // A map of strings always encodes.
         Self(serde_json::to_string(&by_name).ok())
     }
@@ -119,11 +121,13 @@ impl Fingerprints {
 fn hex(print: Fingerprint) -> String {
     use std::fmt::Write;
 
-    print.iter().fold(String::with_capacity(32), |mut out, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+    print
+        .iter()
+        .fold(String::with_capacity(32), |mut out, byte| {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
 }
 
 #[cfg(test)]
@@ -162,7 +166,11 @@ mod tests {
             note: &'static str,
         }
         let stored = prints(&Order { id: 1, total: 2.0 });
-        let now = prints(&Order2 { total: 2.0, id: 1, note: "new" });
+        let now = prints(&Order2 {
+            total: 2.0,
+            id: 1,
+            note: "new",
+        });
         assert!(now.differing(stored.as_stored()).is_empty());
         assert!(stored.differing(now.as_stored()).is_empty());
     }

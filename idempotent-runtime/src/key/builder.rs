@@ -36,12 +36,7 @@ impl KeyBuilder {
     }
 
     /// Adds an argument. `stop` is the character that begins the text after it, if any.
-    pub fn part<T: KeyPart + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-        stop: Option<char>,
-    ) {
+    pub fn part<T: KeyPart + ?Sized>(&mut self, name: &'static str, value: &T, stop: Option<char>) {
         let before = self.text.len();
         value.write(&mut KeyWriter::new(&mut self.text, stop));
         if self.text.len() == before {

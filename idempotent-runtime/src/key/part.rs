@@ -91,10 +91,22 @@ macro_rules! by_display {
     )*};
 }
 
-by_display!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, bool, char);
 by_display!(
-    NonZero<i8>, NonZero<i16>, NonZero<i32>, NonZero<i64>, NonZero<i128>, NonZero<isize>,
-    NonZero<u8>, NonZero<u16>, NonZero<u32>, NonZero<u64>, NonZero<u128>, NonZero<usize>,
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, bool, char
+);
+by_display!(
+    NonZero<i8>,
+    NonZero<i16>,
+    NonZero<i32>,
+    NonZero<i64>,
+    NonZero<i128>,
+    NonZero<isize>,
+    NonZero<u8>,
+    NonZero<u16>,
+    NonZero<u32>,
+    NonZero<u64>,
+    NonZero<u128>,
+    NonZero<usize>,
 );
 
 #[cfg(feature = "uuid")]

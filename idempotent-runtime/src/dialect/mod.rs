@@ -1,0 +1,290 @@
+//! The databases: each speaks its own SQL, and decides nothing.
+
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
+
+use std::error::Error as StdError;
+use std::fmt::Debug;
+use std::future::Future;
+use std::time::Duration;
+
+use sqlx::{Connection, Database, SqlStr};
+
+use crate::error::Error;
+use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record};
+use crate::site::Unique;
+
+/// The version of the tables that this crate works on.
+pub(crate) const SCHEMA_VERSION: i32 = 1;
+
+/// A database that can hold the ledger: [`Sqlite`](sqlx::Sqlite), [`Postgres`](sqlx::Postgres) or
+/// [`MySql`](sqlx::MySql), each behind the feature of its name.
+///
+/// A job may be generic over it: `conn: &mut DB::Connection` with `DB: Backend`, or
+/// `job: &mut Job<'_, DB>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a database that idempotent-runtime knows",
+    note = "the databases are `Sqlite`, `Postgres` and `MySql`, each behind the feature of its name"
+)]
+pub trait Backend: Dialect {}
+
+/// A connection to a [`Backend`]: what the first parameter of a transactional job points to.
+#[diagnostic::on_unimplemented(
+    message = "a transactional job cannot work on `{Self}`",
+    label = "expected a connection",
+    note = "the first parameter of a transactional job is `&mut SqliteConnection`, `&mut PgConnection` or `&mut MySqlConnection`; that of a leased job is `&mut Job<'_, DB>`"
+)]
+pub trait LedgerConnection: Connection + Debug + sealed::Sealed + 'static {
+    /// The database.
+    type Backend: Backend<Connection = Self>;
+}
+
+/// How a transaction of ours is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin {
+    /// How long one lock may be waited for.
+    pub(crate) lock_wait: Duration,
+    /// Whether the body's writes may have to be undone alone (`unique`).
+    pub(crate) mark: bool,
+}
+
+/// What an error of the database means to the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Somebody else holds a lock that was waited for.
+    Locked,
+    /// The transaction was chosen to give way (a deadlock, a serialization failure); it is undone.
+    GaveWay,
+    /// The transaction's snapshot is too old to decide in.
+    StaleSnapshot,
+    /// The ledger's tables are missing.
+    NoSchema,
+    /// The connection, the pool or the server failed; a later call may succeed.
+    Passing,
+    /// Anything else: calling again does not help.
+    Lasting,
+}
+
+/// A unique constraint that was violated, as far as the database names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violated {
+    /// The constraint's name, where the database reports it.
+    pub(crate) name: Option<String>,
+    /// Its table, where the database reports it.
+    pub(crate) table: Option<String>,
+    /// Its columns, where the database reports them.
+    pub(crate) columns: Option<Vec<String>>,
+}
+
+impl Violated {
+    /// Whether it is over these columns of this table, in any order: the attribute says which, not
+    /// how the index is laid out.
+    pub(crate) fn covers<C: AsRef<str>>(&self, table: &str, columns: &[C]) -> bool {
+        self.table
+            .as_deref()
+            .is_some_and(|own| own.eq_ignore_ascii_case(table))
+            && self.columns.as_ref().is_some_and(|own| {
+                own.len() == columns.len()
+                    && columns.iter().all(|column| {
+                        own.iter()
+                            .any(|own| own.eq_ignore_ascii_case(column.as_ref()))
+                    })
+            })
+    }
+}
+
+impl std::fmt::Display for Violated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.name, &self.table, &self.columns) {
+            (Some(name), ..) => f.write_str(name),
+            (None, Some(table), Some(columns)) => write!(f, "{table}({})", columns.join(", ")),
+            _ => f.write_str("unique"),
+        }
+    }
+}
+
+type Conn<DB> = <DB as Database>::Connection;
+
+/// The statements of the protocol, one method each. Every method is one decision of the ledger
+/// carried out; `false` and `None` say that no row met the condition.
+pub trait Dialect:
+    Database<Connection: LedgerConnection<Backend = Self>> + Debug + sealed::Sealed
+{
+    /// What the claim of a transactional job must show again to complete.
+    type Token: Debug + Send + Sync + 'static;
+
+    /// The SQL of the tables, for messages.
+    const SCHEMA_CONSTANT: &'static str;
+
+    /// Whether an open write transaction keeps every other writer out of the whole database.
+    const ONE_WRITER: bool;
+
+    /// Opens a transaction for a job, marked so that an escape of the body shows.
+    fn begin(how: &Begin) -> SqlStr;
+
+    /// Opens a transaction of the caller's, at the isolation that jobs need to join it.
+    fn begin_outer() -> SqlStr;
+
+    /// Installs or upgrades the tables, safe against other processes doing the same.
+    fn migrate(conn: &mut Conn<Self>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Checks that the tables are there, of the right version, and kept as the promises need.
+    fn inspect(conn: &mut Conn<Self>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Reads a key's row.
+    fn read(
+        conn: &mut Conn<Self>,
+        key: &str,
+    ) -> impl Future<Output = sqlx::Result<Option<Record>>> + Send;
+
+    /// Claims a key within the open transaction; waits for another claim of it where that is how
+    /// the database works.
+    fn claim(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+    ) -> impl Future<Output = sqlx::Result<Claimed<Self::Token>>> + Send;
+
+    /// Undoes what the body wrote, and keeps the claim.
+    fn undo_body(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// Lets deferred constraints speak now, before the commit.
+    fn check_deferred(conn: &mut Conn<Self>) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// Records the result within the open transaction, as its last statement.
+    fn finish(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+        token: &Self::Token,
+        finish: &Finish<'_>,
+    ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
+
+    /// Whether the transaction that a failed body leaves is still the one that it was given, as
+    /// far as the database can tell without a claim's row.
+    fn still_ours(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Claims a fresh key with a lease, on its own.
+    fn lease(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+        lease: Duration,
+    ) -> impl Future<Output = sqlx::Result<Option<Attempt>>> + Send;
+
+    /// Takes over a key whose lease has ended, if its fence is still `seen`.
+    fn take_over(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+        lease: Duration,
+        seen: i64,
+    ) -> impl Future<Output = sqlx::Result<Option<Attempt>>> + Send;
+
+    /// Extends the lease.
+    fn renew(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+        lease: Duration,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Ends the lease and keeps the row: the next attempt may take it over at once.
+    fn release(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+        why: &str,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Forgets a claim of ours that led to nothing.
+    fn discard(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Opens the mark of a leased job's completion transaction, begun with [`begin`](Self::begin).
+    fn finish_lease(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+        finish: &Finish<'_>,
+    ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
+
+    /// Records that only a person can tell whether the key's work was done.
+    fn doubt(
+        conn: &mut Conn<Self>,
+        claim: &Claim<'_>,
+        why: &str,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// Completes an unfinished key with a result that a person gives.
+    fn resolve_done(
+        conn: &mut Conn<Self>,
+        key: &str,
+        result: &[u8],
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Lets an unfinished key run again, as if its first attempt began now.
+    fn resolve_again(
+        conn: &mut Conn<Self>,
+        key: &str,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Forgets a key and its steps, unless an attempt holds it.
+    fn resolve_forget(
+        conn: &mut Conn<Self>,
+        key: &str,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Deletes at most `limit` finished keys whose retention has passed, with their steps.
+    fn purge(conn: &mut Conn<Self>, limit: u32) -> impl Future<Output = sqlx::Result<u64>> + Send;
+
+    /// Completes what a violation reports, so that it can be told by its name or by its columns,
+    /// whichever the attribute uses.
+    fn describe(
+        conn: &mut Conn<Self>,
+        violated: Violated,
+        wanted: &Unique,
+    ) -> impl Future<Output = sqlx::Result<Violated>> + Send;
+
+    /// What an error means.
+    fn fault(error: &sqlx::Error) -> Fault;
+
+    /// The unique constraint that one link of an error's chain reports as violated.
+    fn violated(link: &(dyn StdError + 'static)) -> Option<Violated>;
+}
+
+/// What every database's own classification starts from.
+pub(crate) fn common_fault(error: &sqlx::Error) -> Fault {
+    match error {
+        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => {
+            Fault::Passing
+        }
+        _ => Fault::Lasting,
+    }
+}
+
+/// Milliseconds, as SQL takes them; a duration too long for it is as good as its maximum.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
+}
+
+mod sealed {
+    pub trait Sealed {}
+    #[cfg(feature = "sqlite")]
+    impl Sealed for sqlx::Sqlite {}
+    #[cfg(feature = "sqlite")]
+    impl Sealed for sqlx::SqliteConnection {}
+    #[cfg(feature = "postgres")]
+    impl Sealed for sqlx::Postgres {}
+    #[cfg(feature = "postgres")]
+    impl Sealed for sqlx::PgConnection {}
+    #[cfg(feature = "mysql")]
+    impl Sealed for sqlx::MySql {}
+    #[cfg(feature = "mysql")]
+    impl Sealed for sqlx::MySqlConnection {}
+}

@@ -1,0 +1,107 @@
+//! A transactional job on a connection of the caller's: in a savepoint of its open transaction, or
+//! in a transaction of the job's own where none is open.
+
+use super::call::{Begun, Call};
+use super::failed::IntoFailed as _;
+use super::judge::Ruling;
+use super::record::Claimed;
+use super::transactional::{TransactionalRun, left_by_a_lease, read};
+use crate::dialect::{Backend, Begin};
+use crate::error::Error;
+use crate::held::Held;
+use crate::observe;
+use crate::retry::{Pauses, retry_locked};
+use crate::store::WRITER_WAIT;
+use crate::tx::Tx;
+use crate::within::WithinTx;
+
+/// How often a key that is taken, and that the transaction cannot see, is looked at again.
+const LOOKS: u32 = 3;
+
+pub(super) async fn begin<'a, DB: Backend>(
+    call: Call,
+    within: WithinTx<'a, DB>,
+) -> Result<Begun<TransactionalRun<'a, DB>>, Error> {
+    let mut tx = Tx::on(within.conn);
+    let joined = tx.is_nested();
+    if joined {
+        observe::joined(&call.span);
+    }
+    let held = Held::enter(
+        &call.key,
+        || call.shown(),
+        call.site.name,
+        within.store,
+        true,
+        Held::writing(DB::ONE_WRITER),
+    )?;
+    let fail = |error: sqlx::Error, doing| {
+        if joined {
+            error.into_failed_joined::<DB>(doing, call.shown())
+        } else {
+            error.into_failed::<DB>(doing)
+        }
+    };
+    let lock_deadline = call.deadline.max(tokio::time::Instant::now() + WRITER_WAIT);
+    let mut looks = 0;
+    let mut pauses = Pauses::until(lock_deadline);
+    loop {
+        if joined {
+            tx.begin(None)
+                .await
+                .map_err(|error| fail(error, "opening a savepoint"))?;
+        } else {
+            let how = Begin {
+                lock_wait: call.left(),
+                mark: call.site.unique.is_some(),
+            };
+            retry_locked!(DB, lock_deadline, tx.begin(Some(DB::begin(&how))))
+                .map_err(|error| fail(error, "beginning a transaction"))?;
+        }
+        let claimed = DB::claim(tx.conn(), &call.claim(joined)).await;
+        let record = match claimed {
+            Ok(Claimed::Fresh(token)) => {
+                observe::claimed(&call.span, 1);
+                return Ok(Begun::Run(TransactionalRun {
+                    call,
+                    tx,
+                    token,
+                    held,
+                    joined,
+                    store: None,
+                    _pass: None,
+                    _writer: None,
+                }));
+            }
+            Ok(Claimed::Taken(Some(record))) => Some(record),
+            Ok(Claimed::Taken(None)) => read(&mut tx, &call).await?,
+            Err(error) => {
+                // The savepoint goes first, so that the caller's transaction is as it was.
+                if let Err(undo) = tx.rollback().await {
+                    return Err(fail(undo, "leaving a key that is locked"));
+                }
+                if pauses.for_lock::<DB>(&error).await {
+                    continue;
+                }
+                return Err(super::claim_failed::<DB>(&call, error, fail));
+            }
+        };
+        tx.rollback()
+            .await
+            .map_err(|error| fail(error, "leaving a taken key"))?;
+        match record.map(|record| call.judge(record)).transpose()? {
+            Some(Ruling::Replay(bytes)) => return Ok(Begun::Stored(call.stored(bytes))),
+            Some(Ruling::Held(left)) => call.wait_for_holder(left).await?,
+            Some(Ruling::Leftover { .. }) => return Err(left_by_a_lease(&call)),
+            None => {
+                looks += 1;
+                if looks == LOOKS {
+                    return Err(Error::OuterMustRetry {
+                        key: call.shown(),
+                        source: None,
+                    });
+                }
+            }
+        }
+    }
+}

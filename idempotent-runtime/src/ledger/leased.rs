@@ -1,0 +1,426 @@
+//! Leased jobs: the claim is committed first, with a lease; the body runs outside any transaction;
+//! one transaction holds the job's writes and the key's completion.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::time::Instant;
+use tracing::Span;
+
+use super::call::{Begun, Call, Ended};
+use super::failed::IntoFailed as _;
+use super::judge::Ruling;
+use super::record::{Attempt, Finish, Finished, Holder};
+use super::transactional::read;
+use crate::dialect::{Backend, Begin};
+use crate::error::Error;
+use crate::gate::{Entry, Pass};
+use crate::held::Held;
+use crate::job::Job;
+use crate::key::Key;
+use crate::observe;
+use crate::retry::retry_locked;
+use crate::store::Store;
+use crate::tx::Tx;
+use crate::watch::Watch;
+
+/// A claimed key of a leased job. Dropped unfinished, it lets the next attempt take over.
+#[derive(Debug)]
+pub struct LeasedClaim<DB: Backend> {
+    pub(crate) call: Call,
+    pub(crate) store: Store<DB>,
+    pub(crate) holder: Holder,
+    attempt: Attempt,
+    held: Held,
+    /// Set while the completion transaction is open.
+    pub(crate) writes: Arc<AtomicBool>,
+    /// Whether the key needs no release any more.
+    ended: AtomicBool,
+    claimed_at: Instant,
+    _pass: Pass,
+}
+
+/// Claims the key, or finds what an earlier attempt left.
+pub(crate) async fn begin<DB: Backend>(
+    call: Call,
+    store: Store<DB>,
+) -> Result<Begun<LeasedClaim<DB>>, Error> {
+    store.ready().await?;
+    let writes = Arc::new(AtomicBool::new(false));
+    let held = Held::enter(
+        &call.key,
+        || call.shown(),
+        call.site.name,
+        Some(store.id()),
+        false,
+        Arc::clone(&writes),
+    )?;
+    let mut pass = None;
+    let mut read_first = call.site.replay_is_likely();
+    loop {
+        if pass.is_none() && !read_first {
+            match store.gate().enter(&call.key, call.deadline).await {
+                Entry::First(first) => pass = Some(first),
+                // Another call of this process has just let go of the key.
+                Entry::After => read_first = true,
+                Entry::Late => return Err(call.busy(call.site.wait)),
+            }
+        }
+        let lease = call.site.lease;
+        let mut attempt = None;
+        if !read_first {
+            let (mut tx, _writer) = store.write_connection(call.deadline).await?;
+            let claimed_at = Instant::now();
+            let claim = call.claim(false);
+            attempt = retry_locked!(DB, call.deadline, DB::lease(tx.conn(), &claim, lease))
+                .map_err(|error| super::claim_failed::<DB>(&call, error, failed_claim::<DB>))?
+                .map(|attempt| (attempt, claimed_at));
+        }
+        if attempt.is_none() {
+            read_first = false;
+            let mut conn = store.connection().await?;
+            let record = read(&mut conn, &call).await?;
+            drop(conn);
+            let Some(record) = record else { continue };
+            match call.judge(record)? {
+                Ruling::Replay(bytes) => return Ok(Begun::Stored(call.stored(bytes))),
+                Ruling::Held(left) => {
+                    call.wait_for_holder(left).await?;
+                    read_first = true;
+                }
+                // Only behind the gate, as every other claim.
+                Ruling::Leftover { .. } if pass.is_none() => {}
+                Ruling::Leftover { fence, age } => {
+                    if let Some(window) = call.site.key_window
+                        && age > window
+                        && !call.site.reconciles
+                    {
+                        return Err(Error::KeyWindowPassed {
+                            key: call.shown(),
+                            age,
+                            window,
+                        });
+                    }
+                    let (mut tx, _writer) = store.write_connection(call.deadline).await?;
+                    let claimed_at = Instant::now();
+                    let claim = call.claim(false);
+                    attempt = retry_locked!(
+                        DB,
+                        call.deadline,
+                        DB::take_over(tx.conn(), &claim, lease, fence)
+                    )
+                    .map_err(|error| error.into_failed::<DB>("taking over a key"))?
+                    .map(|attempt| (attempt, claimed_at));
+                    // Somebody else was faster.
+                    read_first = attempt.is_none();
+                }
+            }
+        }
+        if let Some((attempt, claimed_at)) = attempt
+            && let Some(pass) = pass.take()
+        {
+            observe::claimed(&call.span, attempt.number);
+            return Ok(Begun::Run(LeasedClaim {
+                holder: Holder {
+                    owner: call.owner,
+                    fence: attempt.fence,
+                },
+                call,
+                store,
+                attempt,
+                held,
+                writes,
+                ended: AtomicBool::new(false),
+                claimed_at,
+                _pass: pass,
+            }));
+        }
+    }
+}
+
+fn failed_claim<DB: Backend>(error: sqlx::Error, doing: &'static str) -> Error {
+    error.into_failed::<DB>(doing)
+}
+
+impl<DB: Backend> LeasedClaim<DB> {
+    /// The job that the body gets.
+    pub fn open(&mut self) -> LeasedRun<'_, DB> {
+        let claim: &Self = self;
+        LeasedRun {
+            claim,
+            job: Job::new(claim),
+            reader: None,
+        }
+    }
+
+    fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the next attempt take the key over at once.
+    async fn release(&self, why: &'static str) {
+        self.end();
+        release(
+            &self.store,
+            &self.call.key,
+            &self.call.span,
+            &self.holder,
+            why,
+        )
+        .await;
+    }
+}
+
+async fn release<DB: Backend>(
+    store: &Store<DB>,
+    key: &Key,
+    span: &Span,
+    holder: &Holder,
+    why: &str,
+) {
+    let deadline = Instant::now() + crate::store::WRITER_WAIT;
+    let released = async {
+        let (mut tx, _writer) = store.write_connection(deadline).await?;
+        retry_locked!(
+            DB,
+            deadline,
+            DB::release(tx.conn(), key.as_str(), holder, why)
+        )
+        .map_err(|error| error.into_failed::<DB>("releasing a key"))
+    };
+    if let Err(problem) = released.await {
+        observe::not_released(span, &problem);
+    }
+}
+
+/// A job that was cut off (its caller is gone, or its body panicked) is released by the runtime, as
+/// far as there still is one; otherwise the lease ends by itself.
+impl<DB: Backend> Drop for LeasedClaim<DB> {
+    fn drop(&mut self) {
+        if self.ended.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let (store, holder) = (self.store.clone(), self.holder);
+        let (key, span) = (self.call.key.clone(), self.call.span.clone());
+        runtime.spawn(async move { release(&store, &key, &span, &holder, "cut off").await });
+    }
+}
+
+/// A leased job between its claim and its completion.
+#[derive(Debug)]
+pub struct LeasedRun<'a, DB: Backend> {
+    claim: &'a LeasedClaim<DB>,
+    job: Job<'a, DB>,
+    /// What the guard reads through before the body runs.
+    reader: Option<Tx<'static, DB>>,
+}
+
+impl<'a, DB: Backend> LeasedRun<'a, DB> {
+    /// Takes a connection for `skip_if` and the guard to read through.
+    pub async fn before(&mut self) -> Result<(), Error> {
+        self.reader = Some(self.claim.store.connection().await?);
+        Ok(())
+    }
+
+    /// The connection that was made ready: to read through before the body, and the completion
+    /// transaction's after it.
+    pub fn conn(&mut self) -> &mut DB::Connection {
+        match (&mut self.job.tx, &mut self.reader) {
+            (Some(tx), _) => tx.conn(),
+            (None, Some(reader)) => reader.conn(),
+            (None, None) => unreachable!("`before` or `after` comes first"),
+        }
+    }
+
+    /// What the body's first parameter gets.
+    pub fn first(&mut self) -> &mut Job<'a, DB> {
+        self.reader = None;
+        &mut self.job
+    }
+
+    /// Runs the body as one that holds its key, with a heartbeat beside it.
+    #[must_use]
+    pub fn watch(&self) -> Watch<DB> {
+        let claim = self.claim;
+        Watch::leased(
+            claim.held.clone(),
+            claim.call.span.clone(),
+            crate::watch::Heartbeat {
+                store: claim.store.clone(),
+                key: claim.call.key.clone(),
+                shown: claim.call.shown(),
+                holder: claim.holder,
+                lease: claim.call.site.lease,
+                claimed_at: claim.claimed_at,
+                writes: Arc::clone(&claim.writes),
+                span: claim.call.span.clone(),
+            },
+        )
+    }
+
+    /// Whether an attempt before this one did not finish.
+    #[must_use]
+    pub fn is_leftover(&self) -> bool {
+        self.claim.attempt.number > 1
+    }
+
+    /// Opens the completion transaction, if the job has not.
+    pub async fn after(&mut self) -> Result<(), Error> {
+        self.reader = None;
+        self.job.tx().await.map(drop)
+    }
+
+    /// The error for a body that succeeded and did not leave its mark.
+    #[must_use]
+    pub fn unmet(&self) -> Error {
+        Error::GuardUnmet {
+            key: self.claim.call.shown(),
+            job: self.claim.call.site.name.to_owned(),
+            guard: self.claim.call.site.guard,
+        }
+    }
+
+    /// Leaves no key behind: there was nothing to do. What an earlier attempt left stays.
+    pub async fn skip(mut self) -> Result<Ended, Error> {
+        let claim = self.claim;
+        let ended = Ended(claim.call.span.clone());
+        self.reader = None;
+        self.undo().await;
+        if self.is_leftover() {
+            claim.release("skipped").await;
+            return Ok(ended);
+        }
+        let deadline = Instant::now() + crate::store::WRITER_WAIT;
+        let (mut tx, _writer) = claim.store.write_connection(deadline).await?;
+        retry_locked!(
+            DB,
+            deadline,
+            DB::discard(tx.conn(), claim.call.key.as_str(), &claim.holder)
+        )
+        .map_err(|error| error.into_failed::<DB>("leaving a key"))?;
+        claim.end();
+        Ok(ended)
+    }
+
+    /// Undoes the job's writes, releases the key, and gives the error back.
+    pub async fn fail<E>(mut self, error: E) -> E {
+        let claim = self.claim;
+        observe::failed(&claim.call.span);
+        self.reader = None;
+        if let Some(tx) = &mut self.job.tx {
+            match DB::still_ours(tx.conn(), &claim.call.claim(false)).await {
+                Ok(true) => self.undo().await,
+                Ok(false) => {
+                    drop(self.escaped().await);
+                    return error;
+                }
+                Err(problem) => {
+                    observe::not_undone(&claim.call.span, "undoing the job's writes", &problem);
+                    self.job.abandon();
+                }
+            }
+        }
+        claim.release("failed").await;
+        error
+    }
+
+    async fn undo(&mut self) {
+        if let Some(tx) = &mut self.job.tx
+            && let Err(problem) = tx.rollback().await
+        {
+            observe::not_undone(&self.claim.call.span, "undoing the job's writes", &problem);
+            tx.distrust();
+        }
+        self.job.abandon();
+    }
+
+    /// Records the result, and commits it with everything that the job wrote in `job.tx()`.
+    pub async fn complete(mut self, result: Vec<u8>) -> Result<(), Error> {
+        let claim = self.claim;
+        let call = &claim.call;
+        let limit = call.options.result_limit;
+        if result.len() > limit {
+            let error = Error::ResultTooLarge {
+                key: call.shown(),
+                size: result.len(),
+                limit,
+            };
+            return Err(self.fail(error).await);
+        }
+        let finish = Finish {
+            result: &result,
+            retain: call.site.retain,
+        };
+        let Some(tx) = &mut self.job.tx else {
+            unreachable!("`after` comes first")
+        };
+        let finished = DB::finish_lease(tx.conn(), call.key.as_str(), &claim.holder, &finish).await;
+        match finished {
+            Ok(Finished::Done) => {}
+            Ok(Finished::Escaped) => return Err(self.escaped().await),
+            Ok(Finished::Lost) => {
+                observe::lease_lost(&call.span);
+                self.undo().await;
+                claim.end();
+                return Err(Error::LeaseLost { key: call.shown() });
+            }
+            Err(error) => {
+                let error = error.into_failed::<DB>("completing a key");
+                return Err(self.fail(error).await);
+            }
+        }
+        if let Err(error) = tx.commit().await {
+            return self.unknown(error).await;
+        }
+        self.job.abandon();
+        claim.end();
+        call.site.learn(false);
+        observe::performed(&call.span);
+        Ok(())
+    }
+
+    /// The job ended its transaction by raw SQL: what it wrote may be committed or not.
+    async fn escaped(&mut self) -> Error {
+        let claim = self.claim;
+        observe::escaped(&claim.call.span);
+        if let Some(tx) = &mut self.job.tx {
+            tx.distrust();
+        }
+        self.job.abandon();
+        claim.end();
+        let why = "its body ended the transaction that it was given";
+        match super::doubt(&claim.store, &claim.call.claim(false), why).await {
+            Ok(()) => Error::TransactionEscaped {
+                key: claim.call.shown(),
+            },
+            Err(error) => error,
+        }
+    }
+
+    /// A commit that failed may have committed: the row tells.
+    async fn unknown(mut self, error: sqlx::Error) -> Result<(), Error> {
+        let claim = self.claim;
+        if let Some(tx) = &mut self.job.tx {
+            tx.distrust();
+        }
+        self.job.abandon();
+        if super::is_done_by(&claim.store, &claim.call).await {
+            claim.end();
+            observe::performed(&claim.call.span);
+            return Ok(());
+        }
+        claim.release("commit failed").await;
+        Err(error.into_failed::<DB>("committing a key"))
+    }
+}
+
+/// How the completion transaction of a leased job begins.
+pub(crate) fn completion(call: &Call) -> Begin {
+    Begin {
+        lock_wait: call.site.wait,
+        mark: false,
+    }
+}

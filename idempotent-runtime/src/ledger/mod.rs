@@ -1,0 +1,58 @@
+//! The protocol: what a key's state means, and what follows. Speaks no SQL.
+//!
+//! - [`record`]: the row of a key, and what is sent to the dialect.
+//! - [`judge`]: what a row that is already there means to a call.
+//! - [`call`]: what both kinds of job do first: key, nesting, gate, replay.
+//! - [`transactional`]: claim, body and completion in one transaction of ours.
+//! - [`joined`]: the same inside a transaction of the caller's.
+//! - [`leased`]: a committed claim with a lease, and a completion transaction.
+//! - [`failed`]: from the database's errors to ours.
+
+pub(crate) mod call;
+pub(crate) mod failed;
+pub(crate) mod joined;
+pub(crate) mod judge;
+pub(crate) mod leased;
+pub(crate) mod record;
+pub(crate) mod transactional;
+
+use crate::dialect::{Backend, Fault};
+use crate::error::Error;
+use crate::retry::retry_locked;
+use crate::store::{Store, WRITER_WAIT};
+use call::Call;
+use failed::IntoFailed as _;
+use record::{Claim, Status};
+use tokio::time::Instant;
+
+/// Marks a key as one that only a person can decide on, on a connection of its own.
+async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> Result<(), Error> {
+    let deadline = Instant::now() + WRITER_WAIT;
+    let (mut tx, _writer) = store.write_connection(deadline).await?;
+    retry_locked!(DB, deadline, DB::doubt(tx.conn(), claim, why))
+        .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))
+}
+
+/// Whether this very attempt completed its key; `false` also where it cannot be told.
+async fn is_done_by<DB: Backend>(store: &Store<DB>, call: &Call) -> bool {
+    let Ok(mut conn) = store.connection().await else {
+        return false;
+    };
+    let record = DB::read(conn.conn(), call.key.as_str()).await;
+    matches!(
+        record,
+        Ok(Some(record)) if record.status == Status::Done && record.owner == call.owner
+    )
+}
+
+/// A claim that failed: a lock that another claim of the key holds is `Busy`.
+fn claim_failed<DB: Backend>(
+    call: &Call,
+    error: sqlx::Error,
+    otherwise: impl FnOnce(sqlx::Error, &'static str) -> Error,
+) -> Error {
+    if !DB::ONE_WRITER && DB::fault(&error) == Fault::Locked {
+        return call.busy(call.site.wait);
+    }
+    otherwise(error, "claiming a key")
+}

@@ -1,0 +1,121 @@
+//! A transaction that cannot be left open by accident.
+//!
+//! sqlx 0.9's own `Transaction` has two holes that matter here. A `begin` whose future is dropped
+//! while the server answers hands the pool a connection that is inside a transaction, so that a
+//! later "autocommit" write is lost (sqlx issue 4393); here a connection is closed unless its begin
+//! was seen to end. And a connection whose body ended the transaction by raw SQL cannot be taken
+//! out of a `Transaction` to be closed; here it can.
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Pool, SqlStr};
+use sqlx_core::transaction::TransactionManager as _;
+
+use crate::dialect::Backend;
+
+/// A transaction, or a savepoint, that rolls back when dropped.
+pub(crate) struct Tx<'a, DB: Backend> {
+    link: Link<'a, DB>,
+    state: State,
+}
+
+enum Link<'a, DB: Backend> {
+    Pooled(PoolConnection<DB>),
+    Outer(&'a mut DB::Connection),
+    Closed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// A begin is under way: whether the server has begun is not known.
+    Beginning,
+    Open,
+    Ended,
+}
+
+impl<DB: Backend> Tx<'static, DB> {
+    /// A connection of the pool's, in no transaction yet.
+    pub(crate) async fn acquire(pool: &Pool<DB>) -> sqlx::Result<Self> {
+        Ok(Self {
+            link: Link::Pooled(pool.acquire().await?),
+            state: State::Ended,
+        })
+    }
+}
+
+impl<'a, DB: Backend> Tx<'a, DB> {
+    /// A connection of the caller's.
+    pub(crate) fn on(conn: &'a mut DB::Connection) -> Self {
+        Self {
+            link: Link::Outer(conn),
+            state: State::Ended,
+        }
+    }
+
+    /// Begins: with `statement`, or a savepoint where there is none.
+    pub(crate) async fn begin(&mut self, statement: Option<SqlStr>) -> sqlx::Result<()> {
+        self.state = State::Beginning;
+        let begun = DB::TransactionManager::begin(self.conn(), statement).await;
+        // An error may have come after the server's BEGIN; a `Locked` one comes instead of it on
+        // the databases where a begin can wait.
+        match &begun {
+            Ok(()) => self.state = State::Open,
+            Err(_) if DB::ONE_WRITER => self.state = State::Ended,
+            Err(_) => {}
+        }
+        begun
+    }
+
+    /// Whether the connection is inside a transaction that sqlx knows of.
+    pub(crate) fn is_nested(&mut self) -> bool {
+        DB::TransactionManager::get_transaction_depth(self.conn()) > 0
+    }
+
+    pub(crate) fn conn(&mut self) -> &mut DB::Connection {
+        match &mut self.link {
+            Link::Pooled(conn) => conn,
+            Link::Outer(conn) => conn,
+            Link::Closed => unreachable!("a closed connection is not used again"),
+        }
+    }
+
+    pub(crate) async fn commit(&mut self) -> sqlx::Result<()> {
+        DB::TransactionManager::commit(self.conn()).await?;
+        self.state = State::Ended;
+        Ok(())
+    }
+
+    pub(crate) async fn rollback(&mut self) -> sqlx::Result<()> {
+        DB::TransactionManager::rollback(self.conn()).await?;
+        self.state = State::Ended;
+        Ok(())
+    }
+
+    /// Closes a connection that cannot be trusted; the server undoes what it left open. A caller's
+    /// connection cannot be closed, only left.
+    pub(crate) fn distrust(&mut self) {
+        if let Link::Pooled(conn) = std::mem::replace(&mut self.link, Link::Closed) {
+            drop(conn.detach());
+        }
+        self.state = State::Ended;
+    }
+}
+
+impl<DB: Backend> Drop for Tx<'_, DB> {
+    fn drop(&mut self) {
+        match self.state {
+            State::Ended => {}
+            State::Open => DB::TransactionManager::start_rollback(self.conn()),
+            // SQLite's own worker undoes a begin that nobody waits for.
+            State::Beginning if DB::ONE_WRITER => {}
+            State::Beginning => self.distrust(),
+        }
+    }
+}
+
+impl<DB: Backend> std::fmt::Debug for Tx<'_, DB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tx")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! Runs a body as one that holds its key, and keeps its lease.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tracing::{Instrument, Span};
+
+use crate::dialect::Backend;
+use crate::error::{Error, ShownKey};
+use crate::held::Held;
+use crate::key::Key;
+use crate::ledger::failed::IntoFailed as _;
+use crate::ledger::record::Holder;
+use crate::observe;
+use crate::retry::retry_locked;
+use crate::store::Store;
+use crate::tx::Tx;
+
+/// What runs a body.
+#[derive(Debug)]
+pub struct Watch<DB: Backend> {
+    held: Held,
+    span: Span,
+    heartbeat: Option<Heartbeat<DB>>,
+}
+
+impl<DB: Backend> Watch<DB> {
+    pub(crate) fn unleased(held: Held, span: Span) -> Self {
+        Self {
+            held,
+            span,
+            heartbeat: None,
+        }
+    }
+
+    pub(crate) fn leased(held: Held, span: Span, heartbeat: Heartbeat<DB>) -> Self {
+        Self {
+            held,
+            span,
+            heartbeat: Some(heartbeat),
+        }
+    }
+
+    /// Runs the body. A lost lease drops it, and is the error.
+    ///
+    /// The heartbeat is polled in the same future: whatever drops the body stops it too.
+    pub async fn body<F: Future>(self, body: F) -> Result<F::Output, Error> {
+        let body = self.held.scope(body.instrument(self.span));
+        let Some(heartbeat) = self.heartbeat else {
+            return Ok(body.await);
+        };
+        let (body, lost) = (pin!(body), pin!(heartbeat.until_lost()));
+        tokio::select! {
+            biased;
+            output = body => Ok(output),
+            error = lost => Err(error),
+        }
+    }
+}
+
+/// What a lease needs to be renewed.
+#[derive(Debug)]
+pub(crate) struct Heartbeat<DB: Backend> {
+    pub(crate) store: Store<DB>,
+    pub(crate) key: Key,
+    pub(crate) shown: ShownKey,
+    pub(crate) holder: Holder,
+    pub(crate) lease: Duration,
+    pub(crate) claimed_at: Instant,
+    pub(crate) writes: Arc<AtomicBool>,
+    pub(crate) span: Span,
+}
+
+impl<DB: Backend> Heartbeat<DB> {
+    /// Renews the lease every third of it; ends when it is lost, or may be.
+    ///
+    /// The deadline is by this process's own monotonic clock, from before the claim was sent: where
+    /// no heartbeat gets through, the body stops before another attempt can begin.
+    async fn until_lost(self) -> Error {
+        let mut deadline = self.claimed_at + self.lease;
+        let mut next = self.claimed_at + self.lease / 3;
+        loop {
+            sleep_until(next).await;
+            if DB::ONE_WRITER && self.writes.load(Ordering::Relaxed) {
+                // The open write transaction keeps every other attempt out, and this one too.
+                next = Instant::now() + self.lease / 3;
+                deadline = next + self.lease;
+                continue;
+            }
+            let sent = Instant::now();
+            match timeout_at(deadline, self.renew(deadline)).await {
+                Ok(Ok(true)) => {
+                    deadline = sent + self.lease;
+                    next = sent + self.lease / 3;
+                }
+                Ok(Ok(false)) | Err(_) => break,
+                Ok(Err(problem)) => {
+                    observe::heartbeat_failed(&self.span, &problem);
+                    next = Instant::now() + self.lease / 10;
+                    if next >= deadline {
+                        sleep_until(deadline).await;
+                        break;
+                    }
+                }
+            }
+        }
+        observe::lease_lost(&self.span);
+        Error::LeaseLost { key: self.shown }
+    }
+
+    async fn renew(&self, deadline: Instant) -> Result<bool, Error> {
+        const DOING: &str = "renewing a lease";
+
+        let _writer = self.store.writer(deadline).await?;
+        let mut tx = Tx::acquire(self.store.heartbeats())
+            .await
+            .map_err(|error| error.into_failed::<DB>(DOING))?;
+        retry_locked!(
+            DB,
+            deadline,
+            DB::renew(tx.conn(), self.key.as_str(), &self.holder, self.lease)
+        )
+        .map_err(|error| error.into_failed::<DB>(DOING))
+    }
+}
