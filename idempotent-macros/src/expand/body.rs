@@ -1,0 +1,148 @@
+//! The function that holds the user's body, as the user wrote it.
+//!
+//! A nested `async fn`, because only there do `return`, `?`, a missing tail and a stray semicolon
+//! report what they report in a plain function. Nested items see no `self` and no `Self`: then it
+//! is a hidden method beside the outer one.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident};
+use syn::ext::IdentExt;
+use syn::{Attribute, FnArg, Meta};
+
+use super::generated;
+use super::signature::{is_instrument, turbofish};
+use crate::function::Function;
+use crate::resolve::Frame;
+
+/// The body's function, and the way to call it.
+pub(super) struct Body {
+    /// Inside the outer function.
+    pub(super) nested: Option<TokenStream>,
+    /// Beside it.
+    pub(super) sibling: Option<TokenStream>,
+    /// `__idempotent_body::<T>`
+    path: TokenStream,
+}
+
+impl Body {
+    pub(super) fn of(frame: &Frame) -> Self {
+        let function = &frame.function;
+        let turbofish = turbofish(function);
+        if function.says_self {
+            // In an implementation of a trait this is a method that the trait does not have: the
+            // name is then what the compiler says.
+            let name = format_ident!(
+                "__{}_needs_an_inherent_impl",
+                function.sig.ident.unraw(),
+                span = Span::mixed_site()
+            );
+            let item = item(function, &name, &sibling_attributes(function));
+            Self {
+                nested: None,
+                sibling: Some(generated!(#[doc(hidden)] #item)),
+                path: generated!(Self::#name #turbofish),
+            }
+        } else {
+            let name = Ident::new("__idempotent_body", Span::mixed_site());
+            Self {
+                nested: Some(item(function, &name, &nested_attributes(function))),
+                sibling: None,
+                path: generated!(#name #turbofish),
+            }
+        }
+    }
+
+    /// The call, with `first` for the first parameter and the outer function's arguments as they
+    /// are.
+    pub(super) fn call(&self, frame: &Frame, first: &TokenStream) -> TokenStream {
+        let function = &frame.function;
+        let mut arguments = Vec::new();
+        for (index, argument) in function.sig.inputs.iter().enumerate() {
+            let param = function.params.iter().find(|param| param.index == index);
+            arguments.push(match (argument, param) {
+                (FnArg::Receiver(receiver), _) => receiver.self_token.to_token_stream(),
+                (FnArg::Typed(_), Some(param)) => param.outer_name().to_token_stream(),
+                (FnArg::Typed(_), None) => first.clone(),
+            });
+        }
+        let path = &self.path;
+        generated!(#path(#(#arguments),*))
+    }
+}
+
+fn item(function: &Function, name: &Ident, attrs: &[Attribute]) -> TokenStream {
+    let mut sig = function.sig.clone();
+    sig.ident = name.clone();
+    for argument in &mut sig.inputs {
+        let attrs = match argument {
+            FnArg::Receiver(receiver) => &mut receiver.attrs,
+            FnArg::Typed(typed) => &mut typed.attrs,
+        };
+        attrs.retain(|attr| is_lint(attr) || attr.path().is_ident("cfg_attr"));
+    }
+    let body = &function.body;
+    // The outer function has them all, and says so once.
+    let many = (sig.inputs.len() > 4).then(|| generated!(#[allow(clippy::too_many_arguments)]));
+    generated!(#many #(#attrs)* #sig #body)
+}
+
+/// Lints reach a nested function through the outer one.
+fn nested_attributes(function: &Function) -> Vec<Attribute> {
+    let attrs = function.attrs.iter().filter(|attr| is_instrument(attr));
+    attrs.map(|attr| instrument(attr, function)).collect()
+}
+
+fn sibling_attributes(function: &Function) -> Vec<Attribute> {
+    let attrs = function.attrs.iter().filter_map(|attr| {
+        let path = attr.path();
+        if is_instrument(attr) {
+            return Some(instrument(attr, function));
+        }
+        let kept = is_lint(attr) || path.is_ident("cfg") || path.is_ident("cfg_attr");
+        kept.then(|| attr.clone())
+    });
+    attrs.collect()
+}
+
+fn is_lint(attr: &Attribute) -> bool {
+    ["allow", "warn", "deny", "forbid", "expect"]
+        .iter()
+        .any(|lint| attr.path().is_ident(lint))
+}
+
+/// `#[instrument]` names its span after the function that it stands on: after the user's, here.
+fn instrument(attr: &Attribute, function: &Function) -> Attribute {
+    let mut attr = attr.clone();
+    let name = function.name();
+    let named = generated!(name = #name);
+    match &mut attr.meta {
+        Meta::Path(path) => {
+            let path = path.clone();
+            attr.meta = syn::parse_quote!(#path(#named));
+        }
+        Meta::List(list) => {
+            let mut tokens = list.tokens.clone().into_iter();
+            let has_name = match tokens.next() {
+                Some(proc_macro2::TokenTree::Literal(_)) => true,
+                Some(_) => crate::function::mentions(
+                    top_level(&list.tokens),
+                    &Ident::new("name", Span::call_site()),
+                ),
+                None => false,
+            };
+            if !has_name {
+                let rest = &list.tokens;
+                list.tokens = generated!(#named, #rest);
+            }
+        }
+        Meta::NameValue(_) => {}
+    }
+    attr
+}
+
+/// The tokens without what stands in their groups.
+fn top_level(tokens: &TokenStream) -> TokenStream {
+    let flat = tokens.clone().into_iter();
+    flat.filter(|token| !matches!(token, proc_macro2::TokenTree::Group(_)))
+        .collect()
+}
