@@ -1,1 +1,8 @@
+//! What the tests share: how a suite runs on a database, and worlds to run in.
+//!
+//! A suite is written once, against the names that a database's module gives ([`sqlite`],
+//! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
+pub mod runner;
+pub mod sqlite;
+pub mod world;

@@ -1,0 +1,84 @@
+//! MySQL or MariaDB: a database of its own on the server of `IDEMPOTENT_TEST_MYSQL_URL`.
+
+use sqlx::mysql::MySqlPoolOptions;
+use sqlx::{AssertSqlSafe, Connection, MySqlConnection, MySqlPool, SqlSafeStr, SqlStr};
+
+use crate::postgres::uuid_like;
+use crate::world::TestDatabase;
+
+/// The database of this module.
+pub type Db = sqlx::MySql;
+/// Its connection.
+pub type Conn = MySqlConnection;
+/// The variable that names its server.
+pub const SERVER: Option<&str> = Some("IDEMPOTENT_TEST_MYSQL_URL");
+
+/// A statement with `?` for its parameters, as this database writes them.
+#[must_use]
+pub fn sql(text: &'static str) -> SqlStr {
+    text.into_sql_str()
+}
+
+/// A database to drop.
+pub struct Made {
+    server: String,
+    name: String,
+}
+
+impl TestDatabase for sqlx::MySql {
+    type Guard = Made;
+
+    const BUSINESS: &'static str = "
+        CREATE TABLE orders (id bigint PRIMARY KEY, total bigint NOT NULL, paid boolean NOT NULL
+            DEFAULT FALSE, cancelled boolean NOT NULL DEFAULT FALSE, receipt text) ENGINE=InnoDB;
+        CREATE TABLE effects (name varchar(255) NOT NULL) ENGINE=InnoDB;
+        CREATE TABLE invoices (order_id bigint NOT NULL, month varchar(20) NOT NULL, number bigint
+            NOT NULL DEFAULT 0, UNIQUE (order_id, month)) ENGINE=InnoDB;
+        CREATE TABLE accounts (email varchar(200) NOT NULL) ENGINE=InnoDB;
+        CREATE UNIQUE INDEX accounts_email ON accounts (email);
+        INSERT INTO orders (id, total) VALUES (1, 100), (2, 200), (3, 300), (42, 4200);";
+    const KEY_ROWS: &'static str = "SELECT count(*) FROM idempotent_keys WHERE `key` = ?";
+    const END_LEASE: &'static str = "UPDATE idempotent_keys SET lease_until = \
+        UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE `key` = ? AND status = 0";
+    const AGE: &'static str =
+        "UPDATE idempotent_keys SET first_at = first_at - INTERVAL 2 DAY WHERE `key` = ?";
+    const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
+        UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE `key` = ?";
+
+    async fn create() -> (String, Made) {
+        let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
+        let name = format!("idempotent_test_{}", uuid_like());
+        let mut conn = MySqlConnection::connect(&server).await.expect("the server of the tests");
+        sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
+            .execute(&mut conn)
+            .await
+            .expect("a database");
+        conn.close().await.expect("a clean end");
+        let base = server.rsplit_once('/').map_or(&*server, |(base, _)| base);
+        (format!("{base}/{name}"), Made { server, name })
+    }
+
+    async fn discard(made: &Made) {
+        let mut conn = MySqlConnection::connect(&made.server).await.expect("the server of the tests");
+        sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {}", made.name)))
+            .execute(&mut conn)
+            .await
+            .expect("the database was there");
+    }
+
+    async fn pool(url: &str, connections: u32) -> MySqlPool {
+        MySqlPoolOptions::new().max_connections(connections).connect(url).await.expect("a pool")
+    }
+
+    async fn run(pool: &MySqlPool, sql: &'static str) -> sqlx::Result<()> {
+        sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn change(pool: &MySqlPool, text: &'static str, key: &str) -> sqlx::Result<u64> {
+        Ok(sqlx::query(sql(text)).bind(key).execute(pool).await?.rows_affected())
+    }
+
+    async fn number(pool: &MySqlPool, text: &'static str, key: &str) -> sqlx::Result<i64> {
+        sqlx::query_scalar(sql(text)).bind(key).fetch_one(pool).await
+    }
+}

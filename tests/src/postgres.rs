@@ -1,0 +1,108 @@
+//! PostgreSQL: a database of its own on the server of `IDEMPOTENT_TEST_POSTGRES_URL`.
+
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, SqlSafeStr, SqlStr};
+
+use crate::world::TestDatabase;
+
+/// The database of this module.
+pub type Db = sqlx::Postgres;
+/// Its connection.
+pub type Conn = PgConnection;
+/// The variable that names its server.
+pub const SERVER: Option<&str> = Some("IDEMPOTENT_TEST_POSTGRES_URL");
+
+/// A statement with `?` for its parameters, as this database writes them.
+#[must_use]
+pub fn sql(text: &'static str) -> SqlStr {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut number = 0;
+    for c in text.chars() {
+        if c == '?' {
+            number += 1;
+            out.push_str(&format!("${number}"));
+        } else {
+            out.push(c);
+        }
+    }
+    AssertSqlSafe(out).into_sql_str()
+}
+
+/// A database to drop.
+pub struct Made {
+    server: String,
+    name: String,
+}
+
+impl TestDatabase for sqlx::Postgres {
+    type Guard = Made;
+
+    const BUSINESS: &'static str = "
+        CREATE TABLE orders (id bigint PRIMARY KEY, total bigint NOT NULL, paid boolean NOT NULL
+            DEFAULT FALSE, cancelled boolean NOT NULL DEFAULT FALSE, receipt text);
+        CREATE TABLE effects (name text NOT NULL);
+        CREATE TABLE invoices (order_id bigint NOT NULL, month text NOT NULL, number bigint NOT NULL
+            DEFAULT 0, UNIQUE (order_id, month));
+        CREATE TABLE accounts (email text NOT NULL);
+        CREATE UNIQUE INDEX accounts_email ON accounts (email);
+        INSERT INTO orders (id, total) VALUES (1, 100), (2, 200), (3, 300), (42, 4200);";
+    const KEY_ROWS: &'static str = "SELECT count(*) FROM idempotent_keys WHERE key = ?";
+    const END_LEASE: &'static str = "UPDATE idempotent_keys SET lease_until = \
+        clock_timestamp() - interval '1 second' WHERE key = ? AND status = 0";
+    const AGE: &'static str =
+        "UPDATE idempotent_keys SET first_at = first_at - interval '2 days' WHERE key = ?";
+    const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
+        clock_timestamp() - interval '1 second' WHERE key = ?";
+
+    async fn create() -> (String, Made) {
+        let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
+        let name = format!("idempotent_test_{}", uuid_like());
+        let mut conn = PgConnection::connect(&server).await.expect("the server of the tests");
+        sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
+            .execute(&mut conn)
+            .await
+            .expect("a database");
+        conn.close().await.expect("a clean end");
+        let base = server.rsplit_once('/').map_or(&*server, |(base, _)| base);
+        (format!("{base}/{name}"), Made { server, name })
+    }
+
+    async fn discard(made: &Made) {
+        let mut conn = PgConnection::connect(&made.server).await.expect("the server of the tests");
+        sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", made.name)))
+            .execute(&mut conn)
+            .await
+            .expect("the database was there");
+    }
+
+    async fn pool(url: &str, connections: u32) -> PgPool {
+        PgPoolOptions::new().max_connections(connections).connect(url).await.expect("a pool")
+    }
+
+    async fn run(pool: &PgPool, sql: &'static str) -> sqlx::Result<()> {
+        sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn change(pool: &PgPool, text: &'static str, key: &str) -> sqlx::Result<u64> {
+        Ok(sqlx::query(sql(text)).bind(key).execute(pool).await?.rows_affected())
+    }
+
+    async fn number(pool: &PgPool, text: &'static str, key: &str) -> sqlx::Result<i64> {
+        sqlx::query_scalar(sql(text)).bind(key).fetch_one(pool).await
+    }
+}
+
+/// A name that no other test has.
+pub(crate) fn uuid_like() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!(
+        "{:x}_{}_{}",
+        now.as_micros(),
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}

@@ -1,0 +1,85 @@
+//! SQLite: a file in a temporary folder.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::{SqlSafeStr, SqlStr, SqlitePool};
+use tempfile::TempDir;
+
+use crate::world::TestDatabase;
+
+/// The database of this module.
+pub type Db = sqlx::Sqlite;
+/// Its connection.
+pub type Conn = sqlx::SqliteConnection;
+/// The variable that names its server.
+pub const SERVER: Option<&str> = None;
+
+/// A statement with `?` for its parameters, as this database writes them.
+#[must_use]
+pub fn sql(text: &'static str) -> SqlStr {
+    text.into_sql_str()
+}
+
+impl TestDatabase for sqlx::Sqlite {
+    type Guard = TempDir;
+
+    const BUSINESS: &'static str = "
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER NOT NULL, paid BOOLEAN NOT NULL
+            DEFAULT FALSE, cancelled BOOLEAN NOT NULL DEFAULT FALSE, receipt TEXT);
+        CREATE TABLE effects (name TEXT NOT NULL);
+        CREATE TABLE invoices (order_id INTEGER NOT NULL, month TEXT NOT NULL, number INTEGER NOT NULL
+            DEFAULT 0, UNIQUE (order_id, month));
+        CREATE TABLE accounts (email TEXT NOT NULL);
+        CREATE UNIQUE INDEX accounts_email ON accounts (email);
+        INSERT INTO orders (id, total) VALUES (1, 100), (2, 200), (3, 300), (42, 4200);";
+    const KEY_ROWS: &'static str = "SELECT count(*) FROM idempotent_keys WHERE key = ?";
+    const END_LEASE: &'static str =
+        "UPDATE idempotent_keys SET lease_until = 0 WHERE key = ? AND status = 0";
+    const AGE: &'static str =
+        "UPDATE idempotent_keys SET first_at = first_at - 2 * 86400000 WHERE key = ?";
+    const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = 0 WHERE key = ?";
+
+    async fn create() -> (String, TempDir) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        (
+            format!("sqlite:{}", folder.path().join("test.db").display()),
+            folder,
+        )
+    }
+
+    async fn discard(_: &TempDir) {}
+
+    async fn pool(url: &str, connections: u32) -> SqlitePool {
+        let options = SqliteConnectOptions::from_str(url)
+            .expect("a URL of ours")
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .busy_timeout(Duration::from_secs(5));
+        SqlitePoolOptions::new()
+            .max_connections(connections)
+            .connect_with(options)
+            .await
+            .expect("a SQLite file")
+    }
+
+    async fn run(pool: &SqlitePool, sql: &'static str) -> sqlx::Result<()> {
+        sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn change(pool: &SqlitePool, text: &'static str, key: &str) -> sqlx::Result<u64> {
+        Ok(sqlx::query(sql(text))
+            .bind(key)
+            .execute(pool)
+            .await?
+            .rows_affected())
+    }
+
+    async fn number(pool: &SqlitePool, text: &'static str, key: &str) -> sqlx::Result<i64> {
+        sqlx::query_scalar(sql(text))
+            .bind(key)
+            .fetch_one(pool)
+            .await
+    }
+}
