@@ -27,6 +27,8 @@ mod within;
 
 #[cfg(feature = "sqlite")]
 pub use dialect::sqlite::SQLITE_SCHEMA;
+pub use idempotent_macros::{KeyPart, idempotent};
+
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};
 pub use input::Input;

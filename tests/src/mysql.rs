@@ -58,7 +58,7 @@ impl TestDatabase for sqlx::MySql {
         (format!("{base}/{name}"), Made { server, name })
     }
 
-    async fn discard(made: &Made) {
+    async fn drop_database(made: &Made) {
         let mut conn = MySqlConnection::connect(&made.server).await.expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {}", made.name)))
             .execute(&mut conn)

@@ -67,7 +67,7 @@ impl TestDatabase for sqlx::Postgres {
         (format!("{base}/{name}"), Made { server, name })
     }
 
-    async fn discard(made: &Made) {
+    async fn drop_database(made: &Made) {
         let mut conn = PgConnection::connect(&made.server).await.expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", made.name)))
             .execute(&mut conn)

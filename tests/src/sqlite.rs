@@ -49,7 +49,7 @@ impl TestDatabase for sqlx::Sqlite {
         )
     }
 
-    async fn discard(_: &TempDir) {}
+    async fn drop_database(_: &TempDir) {}
 
     async fn pool(url: &str, connections: u32) -> SqlitePool {
         let options = SqliteConnectOptions::from_str(url)

@@ -39,7 +39,7 @@ pub trait TestDatabase: Backend {
     fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
 
     /// Drops it.
-    fn discard(guard: &Self::Guard) -> impl Future<Output = ()> + Send;
+    fn drop_database(guard: &Self::Guard) -> impl Future<Output = ()> + Send;
 
     /// Opens a pool on a database.
     fn pool(url: &str, connections: u32) -> impl Future<Output = Pool<Self>> + Send;
@@ -135,7 +135,7 @@ impl<DB: TestDatabase> World<DB> {
     /// Drops the database.
     pub async fn end(self) {
         self.store.pool().close().await;
-        DB::discard(&self.guard).await;
+        DB::drop_database(&self.guard).await;
     }
 }
 

@@ -276,7 +276,7 @@ impl<'a> Steps<'a> {
                         use #private::{ChainOfAsRef as _, ChainOfError as _};
                         __run.violation((&&#private::Chain(&__error)).links())
                     };
-                    if let ::core::option::Option::Some(__skip) = __violated {
+                    if let ::core::option::Option::Some(__skip) = __run.already(__violated).await {
                         #skip
                     }
                     #failed
@@ -309,16 +309,14 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What a violated constraint leads to; `skip` says which it was.
+    /// What a violated constraint leads to, the body's writes undone; `skip` says which it was.
     fn violated(&self) -> TokenStream {
         let Some(existing) = &self.existing else {
             return generated!(return __contract.skipped(__run.skip().await, __skip););
         };
-        let undo = self.or_fail(&generated!(undo()));
         let load = self.load(existing, &existing.after("existing", &self.connection));
         generated! {
             let _ = __skip;
-            #undo
             #load
         }
     }
