@@ -8,7 +8,6 @@
 )]
 
 use std::error::Error as StdError;
-use std::marker::PhantomData;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -327,6 +326,3 @@ where
         Some(self.0.as_ref())
     }
 }
-
-/// Marks a type as used, for expansions that must mention one.
-pub struct Mention<T: ?Sized>(PhantomData<T>);

@@ -167,6 +167,14 @@ impl<DB: Backend> Store<DB> {
         }
     }
 
+    /// Closes the pool, and the connection that heartbeats go out on. Jobs at work fail.
+    pub async fn close(&self) {
+        self.pool.close().await;
+        if let Some(heartbeats) = self.shared.heartbeats.get() {
+            heartbeats.close().await;
+        }
+    }
+
     fn plain() -> Begin {
         Begin {
             lock_wait: WRITER_WAIT,

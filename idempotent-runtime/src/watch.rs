@@ -97,6 +97,8 @@ impl<DB: Backend> Heartbeat<DB> {
                     deadline = sent + self.lease;
                     next = sent + self.lease / 3;
                 }
+                // The job's own write transaction began while this heartbeat waited for its turn.
+                Err(_) if DB::ONE_WRITER && self.writes.load(Ordering::Relaxed) => {}
                 Ok(Ok(false)) | Err(_) => break,
                 Ok(Err(problem)) => {
                     observe::heartbeat_failed(&self.span, &problem);

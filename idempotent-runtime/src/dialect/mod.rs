@@ -206,7 +206,7 @@ pub trait Dialect:
         holder: &Holder,
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
-    /// Opens the mark of a leased job's completion transaction, begun with [`begin`](Self::begin).
+    /// Records a leased job's result within the open transaction, as its last statement.
     fn finish_lease(
         conn: &mut Conn<Self>,
         key: &str,
@@ -228,7 +228,8 @@ pub trait Dialect:
         result: &[u8],
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
-    /// Lets an unfinished key run again, as if its first attempt began now.
+    /// Forgets an unfinished key that no attempt holds, and keeps its steps: the next attempt is the
+    /// first one, and replays them.
     fn resolve_again(
         conn: &mut Conn<Self>,
         key: &str,

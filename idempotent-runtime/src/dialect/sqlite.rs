@@ -373,9 +373,8 @@ impl Dialect for Sqlite {
 
     async fn resolve_again(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<bool> {
         let done = sqlx::query(concat!(
-            "UPDATE idempotent_keys SET status = 0, fence = fence + 1, lease_until = 0, first_at = ",
-            now!(),
-            " WHERE key = ? AND (status = 2 OR status = 0 AND coalesce(lease_until, 0) < ",
+            "DELETE FROM idempotent_keys WHERE key = ? AND \
+             (status = 2 OR status = 0 AND coalesce(lease_until, 0) < ",
             now!(),
             ")"
         ))

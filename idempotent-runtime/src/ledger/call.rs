@@ -12,7 +12,7 @@ use crate::input::{Fingerprints, Inputs};
 use crate::key::{Key, KeyBuilder};
 use crate::observe;
 use crate::site::Site;
-use crate::store::Options;
+use crate::store::{Options, WRITER_WAIT};
 
 /// A call: which job, which key, which inputs, and until when it may wait.
 #[derive(Debug)]
@@ -72,6 +72,11 @@ impl Call {
     /// How long the call may wait yet.
     pub(crate) fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Until when a lock of other keys' writers may be waited for.
+    pub(crate) fn lock_deadline(&self) -> Instant {
+        self.deadline.max(Instant::now() + WRITER_WAIT)
     }
 
     pub(crate) fn judge(&self, record: Record) -> Result<Ruling, Error> {

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::held::Held;
 use crate::observe;
 use crate::retry::{Pauses, retry_locked};
-use crate::store::WRITER_WAIT;
 use crate::tx::Tx;
 use crate::within::WithinTx;
 
@@ -42,7 +41,7 @@ pub(super) async fn begin<'a, DB: Backend>(
             error.into_failed::<DB>(doing)
         }
     };
-    let lock_deadline = call.deadline.max(tokio::time::Instant::now() + WRITER_WAIT);
+    let lock_deadline = call.lock_deadline();
     let mut looks = 0;
     let mut pauses = Pauses::until(lock_deadline);
     loop {

@@ -72,9 +72,13 @@ pub(crate) async fn begin<DB: Backend>(
             let (mut tx, _writer) = store.write_connection(call.deadline).await?;
             let claimed_at = Instant::now();
             let claim = call.claim(false);
-            attempt = retry_locked!(DB, call.deadline, DB::lease(tx.conn(), &claim, lease))
-                .map_err(|error| super::claim_failed::<DB>(&call, error, failed_claim::<DB>))?
-                .map(|attempt| (attempt, claimed_at));
+            attempt = retry_locked!(
+                DB,
+                call.lock_deadline(),
+                DB::lease(tx.conn(), &claim, lease)
+            )
+            .map_err(|error| super::claim_failed::<DB>(&call, error, failed_claim::<DB>))?
+            .map(|attempt| (attempt, claimed_at));
         }
         if attempt.is_none() {
             read_first = false;
@@ -106,7 +110,7 @@ pub(crate) async fn begin<DB: Backend>(
                     let claim = call.claim(false);
                     attempt = retry_locked!(
                         DB,
-                        call.deadline,
+                        call.lock_deadline(),
                         DB::take_over(tx.conn(), &claim, lease, fence)
                     )
                     .map_err(|error| error.into_failed::<DB>("taking over a key"))?
