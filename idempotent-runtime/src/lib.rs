@@ -1,4 +1,4 @@
-//! Jobs that are safe to run again.
+#![doc = include_str!("docs/crate.md")]
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -27,7 +27,10 @@ mod within;
 
 #[cfg(feature = "sqlite")]
 pub use dialect::sqlite::SQLITE_SCHEMA;
-pub use idempotent_macros::{KeyPart, idempotent};
+/// Derives [`KeyPart`](trait@KeyPart) for a newtype, or for an enum without fields.
+pub use idempotent_macros::KeyPart;
+#[doc = include_str!("docs/attribute.md")]
+pub use idempotent_macros::idempotent;
 
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};

@@ -105,6 +105,7 @@ impl std::fmt::Display for Violated {
 
 type Conn<DB> = <DB as Database>::Connection;
 
+#[doc(hidden)]
 /// The statements of the protocol, one method each. Every method is one decision of the ledger
 /// carried out; `false` and `None` say that no row met the condition.
 pub trait Dialect:
