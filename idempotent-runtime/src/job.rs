@@ -1,7 +1,6 @@
 //! What the body of a leased job works with.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 
 use sqlx::Pool;
 use tokio::time::Instant;
@@ -9,7 +8,8 @@ use tokio::time::Instant;
 use crate::dialect::Backend;
 use crate::error::Error;
 use crate::key::Key;
-use crate::ledger::leased::{LeasedClaim, completion};
+use crate::ledger::leased::{LeasedClaim, Writing, completion};
+use crate::steps::Steps;
 use crate::store::{Store, Writer};
 use crate::tx::Tx;
 
@@ -31,18 +31,22 @@ use crate::tx::Tx;
 /// # }
 /// ```
 pub struct Job<'a, DB: Backend> {
-    claim: &'a LeasedClaim<DB>,
+    pub(crate) claim: &'a LeasedClaim<DB>,
+    pub(crate) steps: Steps,
     // The rollback is sent before the next writer may begin.
     pub(crate) tx: Option<Tx<'static, DB>>,
     writer: Writer,
+    writing: Option<Writing>,
 }
 
 impl<'a, DB: Backend> Job<'a, DB> {
     pub(crate) fn new(claim: &'a LeasedClaim<DB>) -> Self {
         Self {
             claim,
+            steps: Steps::default(),
             tx: None,
             writer: None,
+            writing: None,
         }
     }
 
@@ -72,16 +76,20 @@ impl<'a, DB: Backend> Job<'a, DB> {
     ///
     /// # Errors
     ///
-    /// [`Error::Database`] where the transaction cannot begin. Pass it on: the job's writes are
+    /// [`Error::StepMismatch`] where an earlier attempt recorded a step that this run did not come
+    /// to, and [`Error::Database`] where the transaction cannot begin. Pass it on: the job's writes are
     /// undone, and the key is released.
     pub async fn tx(&mut self) -> Result<&mut DB::Connection, Error> {
+        if self.tx.is_none() {
+            self.no_step_left_out().await?;
+        }
         let tx = match &mut self.tx {
             Some(tx) => tx,
             none => {
                 let how = completion(&self.claim.call);
                 let (tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
                 self.writer = writer;
-                self.claim.writes.store(true, Ordering::Relaxed);
+                self.writing = Some(self.claim.writing());
                 none.insert(tx)
             }
         };
@@ -92,7 +100,7 @@ impl<'a, DB: Backend> Job<'a, DB> {
     pub(crate) fn abandon(&mut self) {
         self.tx = None;
         self.writer = None;
-        self.claim.writes.store(false, Ordering::Relaxed);
+        self.writing = None;
     }
 }
 

@@ -20,6 +20,7 @@ mod resolve;
 mod retention;
 mod retry;
 mod site;
+mod steps;
 mod store;
 mod tx;
 mod watch;

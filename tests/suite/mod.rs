@@ -5,8 +5,12 @@ use idempotent_tests::runner::Case;
 mod business;
 
 mod basics;
+mod steps;
 
 /// Every test of the suite.
 pub fn cases() -> Vec<Case> {
-    [basics::cases()].into_iter().flatten().collect()
+    [basics::cases(), steps::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sqlx::{Connection, Database, SqlStr};
 
 use crate::error::Error;
-use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record};
+use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Step};
 use crate::site::Unique;
 
 /// The version of the tables that this crate works on.
@@ -213,6 +213,28 @@ pub trait Dialect:
         key: &str,
         holder: &Holder,
         finish: &Finish<'_>,
+    ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
+
+    /// The steps that a key's attempts have recorded, in their order.
+    fn steps(
+        conn: &mut Conn<Self>,
+        key: &str,
+    ) -> impl Future<Output = sqlx::Result<Vec<Step>>> + Send;
+
+    /// Records a step on its own, if the key is still held.
+    fn record_step(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+
+    /// Records a step within the open transaction, as its last statement.
+    fn finish_step(
+        conn: &mut Conn<Self>,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
     ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
 
     /// Records that only a person can tell whether the key's work was done.

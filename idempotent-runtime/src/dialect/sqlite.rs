@@ -19,7 +19,7 @@ use super::{
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::{
-    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Status,
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Status, Step,
 };
 use crate::site::Unique;
 
@@ -327,6 +327,61 @@ impl Dialect for Sqlite {
         .execute(conn)
         .await?;
         Ok(if done.rows_affected() == 1 {
+            Finished::Done
+        } else {
+            Finished::Lost
+        })
+    }
+
+    async fn steps(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Vec<Step>> {
+        let rows =
+            sqlx::query("SELECT name, result FROM idempotent_steps WHERE key = ? ORDER BY at")
+                .bind(key)
+                .fetch_all(conn)
+                .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Step {
+                    name: row.try_get("name")?,
+                    result: row.try_get("result")?,
+                })
+            })
+            .collect()
+    }
+
+    async fn record_step(
+        conn: &mut SqliteConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<bool> {
+        // Two steps within a millisecond still have an order.
+        let done = sqlx::query(concat!(
+            "INSERT INTO idempotent_steps (key, name, result, fence, at) SELECT key, ?, ?, fence, max(",
+            now!(),
+            ", (SELECT coalesce(max(s.at), 0) + 1 FROM idempotent_steps AS s \
+               WHERE s.key = idempotent_keys.key)) FROM idempotent_keys WHERE key = ? AND status = 0 AND owner = ? AND fence = ?"
+        ))
+        .bind(&step.name)
+        .bind(&step.result)
+        .bind(key)
+        .bind(&holder.owner[..])
+        .bind(holder.fence)
+        .execute(conn)
+        .await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn finish_step(
+        conn: &mut SqliteConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<Finished> {
+        if !release_mark(conn).await? {
+            return Ok(Finished::Escaped);
+        }
+        Ok(if Self::record_step(conn, key, holder, step).await? {
             Finished::Done
         } else {
             Finished::Lost

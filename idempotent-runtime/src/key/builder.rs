@@ -44,25 +44,35 @@ impl KeyBuilder {
         }
     }
 
+    /// Adds a key that is encoded already.
+    pub(super) fn encoded(&mut self, key: &str) {
+        self.text.push_str(key);
+    }
+
     /// The key.
     ///
     /// # Errors
     ///
     /// [`Error::EmptyKeyPart`] where an argument was empty.
     pub fn finish(self, job: &str) -> Result<Key, Error> {
-        if let Some(part) = self.empty {
-            return Err(Error::EmptyKeyPart {
+        match self.empty {
+            None => Ok(self.finish_step()),
+            Some(part) => Err(Error::EmptyKeyPart {
                 job: job.to_owned(),
                 part,
-            });
+            }),
         }
+    }
+
+    /// The key of a step, whose name was checked before.
+    pub(super) fn finish_step(self) -> Key {
         let mut text = self.text;
         // Databases and headers trim spaces at the end.
         if text.ends_with(' ') {
             text.pop();
             text.push_str("%20");
         }
-        Ok(Key::from_encoded(shorten(text)))
+        Key::from_encoded(shorten(text))
     }
 }
 

@@ -26,6 +26,15 @@ impl Key {
         Self(text.into())
     }
 
+    /// The key of a step of this work, for systems outside: `order_42/charge`.
+    pub(crate) fn step(&self, name: &str) -> Self {
+        let mut key = KeyBuilder::new();
+        key.encoded(&self.0);
+        key.text("/");
+        key.part("step", name, None);
+        key.finish_step()
+    }
+
     /// The key as text, fit for an HTTP header.
     #[must_use]
     pub fn as_str(&self) -> &str {

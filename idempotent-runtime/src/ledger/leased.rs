@@ -32,8 +32,8 @@ pub struct LeasedClaim<DB: Backend> {
     pub(crate) holder: Holder,
     attempt: Attempt,
     held: Held,
-    /// Set while the completion transaction is open.
-    pub(crate) writes: Arc<AtomicBool>,
+    /// Set while a write transaction of the job's is open.
+    writes: Arc<AtomicBool>,
     /// Whether the key needs no release any more.
     ended: AtomicBool,
     claimed_at: Instant,
@@ -157,12 +157,39 @@ impl<DB: Backend> LeasedClaim<DB> {
         }
     }
 
+    /// Whether an attempt before this one did not finish.
+    pub(crate) fn is_leftover(&self) -> bool {
+        self.attempt.number > 1
+    }
+
+    /// Notes that a write transaction of the job's is open, until it is dropped.
+    pub(crate) fn writing(&self) -> Writing {
+        self.writes.store(true, Ordering::Relaxed);
+        Writing(Arc::clone(&self.writes))
+    }
+
+    /// The body ended a transaction of ours by raw SQL: what it wrote may be committed or not.
+    pub(crate) async fn escaped(&self) -> Error {
+        observe::escaped(&self.call.span);
+        self.end();
+        let why = "its body ended the transaction that it was given";
+        match super::doubt(&self.store, &self.call.claim(false), why).await {
+            Ok(()) => Error::TransactionEscaped {
+                key: self.call.shown(),
+            },
+            Err(error) => error,
+        }
+    }
+
     fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Lets the next attempt take the key over at once.
     async fn release(&self, why: &'static str) {
+        if self.ended.load(Ordering::Relaxed) {
+            return;
+        }
         self.end();
         release(
             &self.store,
@@ -268,7 +295,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
     /// Whether an attempt before this one did not finish.
     #[must_use]
     pub fn is_leftover(&self) -> bool {
-        self.claim.attempt.number > 1
+        self.claim.is_leftover()
     }
 
     /// Opens the completion transaction, if the job has not.
@@ -386,22 +413,13 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         Ok(())
     }
 
-    /// The job ended its transaction by raw SQL: what it wrote may be committed or not.
+    /// The job ended its transaction by raw SQL.
     async fn escaped(&mut self) -> Error {
-        let claim = self.claim;
-        observe::escaped(&claim.call.span);
         if let Some(tx) = &mut self.job.tx {
             tx.distrust();
         }
         self.job.abandon();
-        claim.end();
-        let why = "its body ended the transaction that it was given";
-        match super::doubt(&claim.store, &claim.call.claim(false), why).await {
-            Ok(()) => Error::TransactionEscaped {
-                key: claim.call.shown(),
-            },
-            Err(error) => error,
-        }
+        self.claim.escaped().await
     }
 
     /// A commit that failed may have committed: the row tells.
@@ -418,6 +436,16 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         }
         claim.release("commit failed").await;
         Err(error.into_failed::<DB>("committing a key"))
+    }
+}
+
+/// While it lives, the job has a write transaction open.
+#[derive(Debug)]
+pub(crate) struct Writing(Arc<AtomicBool>);
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

@@ -123,3 +123,10 @@ pub struct Holder {
     pub(crate) owner: [u8; 16],
     pub(crate) fence: i64,
 }
+
+/// A recovery point: a step of a leased job, and its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub(crate) name: String,
+    pub(crate) result: Vec<u8>,
+}

@@ -1,0 +1,280 @@
+//! Recovery points: steps of a leased job whose results are kept, so that a retry goes on where the
+//! attempt before it stopped.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use crate::codec;
+use crate::dialect::{Backend, Begin};
+use crate::error::Error;
+use crate::job::Job;
+use crate::key::Key;
+use crate::ledger::failed::IntoFailed as _;
+use crate::ledger::record::{Finished, Step};
+use crate::retry::retry_locked;
+
+/// The longest name of a step, in bytes.
+const MAX_STEP_NAME: usize = 200;
+
+/// What a run knows of its steps.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// What earlier attempts recorded, and this run has not come to; `None` until it is asked for.
+    left: Option<Vec<Step>>,
+    /// The names that this run has used.
+    used: HashSet<String>,
+    /// The names that this run may leave out.
+    retired: HashSet<String>,
+}
+
+impl Steps {
+    /// A recorded step that this run must come to, and has not.
+    fn missed(&self) -> Option<&str> {
+        let mut left = self.left.as_ref()?.iter().map(|step| &*step.name);
+        left.find(|name| !self.retired.contains(*name))
+    }
+
+    /// Takes a recorded step, which this run has come to.
+    fn take(&mut self, name: &str) -> Option<Vec<u8>> {
+        let left = self.left.as_mut()?;
+        let at = left.iter().position(|step| step.name == name)?;
+        Some(left.remove(at).result)
+    }
+}
+
+impl<DB: Backend> Job<'_, DB> {
+    /// Runs a step, and records its result before going on; a retry of the job gets the recorded
+    /// result, and does not run the step again.
+    ///
+    /// The step gets a key of its own for systems outside (`order_42/charge`), the same on every
+    /// attempt: a step that is cut off between its effect and its record runs again with it. The
+    /// outer `Result` is this crate's, the inner one the step's own; a step that fails records
+    /// nothing.
+    ///
+    /// `name` is unique within a run; in a loop, make it from what the loop goes over. Steps come in
+    /// the same order on every attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::StepMismatch`] for a name that is empty, too long or used twice, and where an
+    /// earlier attempt recorded a step that this run did not come to (a deploy renamed it: see
+    /// [`retire_step`](Self::retire_step)); [`Error::StepAfterTx`] after [`tx`](Self::tx);
+    /// [`Error::LeaseLost`], [`Error::Encode`], [`Error::Decode`], [`Error::Database`].
+    ///
+    /// ```
+    /// # use idempotent_runtime::{Job, Sqlite};
+    /// # struct Gateway;
+    /// # impl Gateway { async fn charge(&self, _: &str) -> anyhow::Result<String> { Ok(String::new()) } }
+    /// # async fn body(job: &mut Job<'_, Sqlite>, gateway: &Gateway) -> anyhow::Result<()> {
+    /// let receipt = job.step("charge", async |key| gateway.charge(key.as_str()).await).await??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn step<'n, T, E>(
+        &mut self,
+        name: impl Into<Cow<'n, str>>,
+        run: impl AsyncFnOnce(&Key) -> Result<T, E>,
+    ) -> Result<Result<T, E>, Error>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let name = name.into().into_owned();
+        if let Some(recorded) = self.recorded(&name).await? {
+            return self.replay(&name, &recorded).map(Ok);
+        }
+        let value = match run(&self.key().step(&name)).await {
+            Ok(value) => value,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (value, result) = encode(&name, &value)?;
+        self.record(Step { name, result }).await?;
+        Ok(Ok(value))
+    }
+
+    /// Runs a step that writes to the database: its writes and its record commit together, at once,
+    /// whatever becomes of the job after it.
+    ///
+    /// Otherwise as [`step`](Self::step); and [`Error::TransactionEscaped`] where the step ended the
+    /// transaction by raw SQL.
+    ///
+    /// ```
+    /// # use idempotent_runtime::{Job, Sqlite};
+    /// # use sqlx::SqliteConnection;
+    /// # async fn reserve(conn: &mut SqliteConnection, order_id: i64) -> sqlx::Result<()> { Ok(()) }
+    /// # async fn body(job: &mut Job<'_, Sqlite>, order_id: i64) -> anyhow::Result<()> {
+    /// job.tx_step("reserve", async |conn| reserve(conn, order_id).await).await??;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn tx_step<'n, T, E>(
+        &mut self,
+        name: impl Into<Cow<'n, str>>,
+        run: impl AsyncFnOnce(&mut DB::Connection) -> Result<T, E>,
+    ) -> Result<Result<T, E>, Error>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        const DOING: &str = "completing a step";
+
+        let name = name.into().into_owned();
+        if let Some(recorded) = self.recorded(&name).await? {
+            return self.replay(&name, &recorded).map(Ok);
+        }
+        let how = Begin {
+            lock_wait: self.claim.call.site.wait,
+            mark: false,
+        };
+        let writing = self.claim.writing();
+        let (mut tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
+        let value = match run(tx.conn()).await {
+            Ok(value) => value,
+            Err(error) => {
+                tx.rollback()
+                    .await
+                    .map_err(|error| error.into_failed::<DB>("undoing a step"))?;
+                return Ok(Err(error));
+            }
+        };
+        let (value, result) = encode(&name, &value)?;
+        let step = Step { name, result };
+        let key = self.claim.call.key.as_str();
+        match DB::finish_step(tx.conn(), key, &self.claim.holder, &step).await {
+            Ok(Finished::Done) => {
+                tx.commit()
+                    .await
+                    .map_err(|error| error.into_failed::<DB>(DOING))?;
+            }
+            Ok(Finished::Lost) => return Err(self.lost()),
+            Ok(Finished::Escaped) => {
+                tx.distrust();
+                drop((tx, writer, writing));
+                return Err(self.claim.escaped().await);
+            }
+            Err(error) => return Err(error.into_failed::<DB>(DOING)),
+        }
+        Ok(Ok(value))
+    }
+
+    /// Says that an earlier version of the job may have recorded this step, and that this version
+    /// does not come to it any more. Call it before the steps.
+    ///
+    /// ```
+    /// # use idempotent_runtime::{Job, Sqlite};
+    /// # async fn body(job: &mut Job<'_, Sqlite>) {
+    /// job.retire_step("notify-v1"); // was dropped in June
+    /// # }
+    /// ```
+    pub fn retire_step<'n>(&mut self, name: impl Into<Cow<'n, str>>) {
+        self.steps.retired.insert(name.into().into_owned());
+    }
+
+    /// Refuses to complete a job that did not come to a recorded step.
+    pub(crate) async fn no_step_left_out(&mut self) -> Result<(), Error> {
+        if self.claim.is_leftover() {
+            self.load().await?;
+        }
+        self.all_steps_came()
+    }
+
+    fn all_steps_came(&self) -> Result<(), Error> {
+        match self.steps.missed() {
+            Some(missed) => Err(self.left_out(missed)),
+            None => Ok(()),
+        }
+    }
+
+    /// What an earlier attempt recorded for a step that is about to run.
+    async fn recorded(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        if self.tx.is_some() {
+            return Err(Error::StepAfterTx {
+                key: self.claim.call.shown(),
+                step: name.to_owned(),
+            });
+        }
+        if name.is_empty() || name.len() > MAX_STEP_NAME {
+            let problem = "a step's name has 1 to 200 bytes";
+            return Err(self.mismatch(name, problem));
+        }
+        if !self.steps.used.insert(name.to_owned()) {
+            let problem = "its name is used twice in this run; give each step a name of its own (in \
+                           a loop, make it from what the loop goes over)";
+            return Err(self.mismatch(name, problem));
+        }
+        self.load().await?;
+        if let Some(recorded) = self.steps.take(name) {
+            return Ok(Some(recorded));
+        }
+        // Before it runs: a renamed step would repeat the effect of its old name.
+        self.all_steps_came().map(|()| None)
+    }
+
+    /// Reads what earlier attempts recorded, once.
+    async fn load(&mut self) -> Result<(), Error> {
+        if self.steps.left.is_none() {
+            let mut conn = self.claim.store.connection().await?;
+            let steps = DB::steps(conn.conn(), self.claim.call.key.as_str())
+                .await
+                .map_err(|error| error.into_failed::<DB>("reading steps"))?;
+            self.steps.left = Some(steps);
+        }
+        Ok(())
+    }
+
+    fn replay<T: DeserializeOwned>(&self, name: &str, recorded: &[u8]) -> Result<T, Error> {
+        codec::decode(recorded).map_err(|problem| Error::Decode {
+            key: self.claim.call.shown(),
+            job: self.claim.call.site.name.to_owned(),
+            path: match &*problem.path {
+                "" => format!("step {name}"),
+                path => format!("step {name}: {path}"),
+            },
+            problem: problem.what,
+        })
+    }
+
+    async fn record(&mut self, step: Step) -> Result<(), Error> {
+        let claim = self.claim;
+        let deadline = claim.call.lock_deadline();
+        let (mut tx, _writer) = claim.store.write_connection(deadline).await?;
+        let recorded = retry_locked!(
+            DB,
+            deadline,
+            DB::record_step(tx.conn(), claim.call.key.as_str(), &claim.holder, &step)
+        )
+        .map_err(|error| error.into_failed::<DB>("recording a step"))?;
+        if recorded { Ok(()) } else { Err(self.lost()) }
+    }
+
+    fn lost(&self) -> Error {
+        Error::LeaseLost {
+            key: self.claim.call.shown(),
+        }
+    }
+
+    fn left_out(&self, missed: &str) -> Error {
+        self.mismatch(
+            missed,
+            "an earlier attempt recorded it, and this run did not come to it first: keep its name \
+             and place, or say `job.retire_step(…)` where a deploy has taken it out",
+        )
+    }
+
+    fn mismatch(&self, step: &str, problem: &str) -> Error {
+        Error::StepMismatch {
+            key: self.claim.call.shown(),
+            step: step.to_owned(),
+            problem: problem.to_owned(),
+        }
+    }
+}
+
+fn encode<T: Serialize + DeserializeOwned>(name: &str, value: &T) -> Result<(T, Vec<u8>), Error> {
+    codec::round_trip(value).map_err(|problem| Error::Encode {
+        what: format!("the result of step `{name}`"),
+        problem,
+    })
+}
