@@ -4,6 +4,9 @@
 //! If something is, the function is emitted all the same, as its callers see it: they type-check,
 //! an editor keeps working inside the body, and each mistake is one error.
 
+#[cfg(test)]
+mod tests;
+
 use proc_macro2::TokenStream;
 
 use crate::args::Args;

@@ -4,6 +4,9 @@
 //! user's code, and lines of help; nothing is reported "in general", and nothing stops at the
 //! first mistake.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use proc_macro2::TokenStream;

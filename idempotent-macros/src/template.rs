@@ -3,6 +3,9 @@
 //! It knows no functions: whether a name exists is for [`resolve`](crate::resolve) to say. Ranges
 //! are in bytes of the text, so that a mistake can be drawn under it.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use syn::Ident;

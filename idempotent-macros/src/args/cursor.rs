@@ -88,13 +88,30 @@ pub(super) fn at_end(input: ParseStream) -> bool {
 
 /// Takes what is left of an argument.
 pub(super) fn rest_of_argument(input: ParseStream) -> TokenStream {
-    let mut tokens = TokenStream::new();
+    let mut tokens = closure_parameters(input);
     while !input.is_empty() {
         if input.peek(Token![,]) && argument_follows(input) {
             break;
         }
         tokens.extend(take(input));
     }
+    tokens
+}
+
+/// Takes `async move |conn, lease|`, whose commas are its own whatever stands between them.
+fn closure_parameters(input: ParseStream) -> TokenStream {
+    let mut tokens = TokenStream::new();
+    while input.peek(Token![async]) || input.peek(Token![move]) {
+        tokens.extend(take(input));
+    }
+    if !input.peek(Token![|]) || input.peek(Token![||]) {
+        return tokens;
+    }
+    tokens.extend(take(input));
+    while !input.is_empty() && !input.peek(Token![|]) {
+        tokens.extend(take(input));
+    }
+    tokens.extend(take(input));
     tokens
 }
 

@@ -127,6 +127,12 @@ struct Wrong {
 
 fn millis(value: &LitInt) -> Result<Millis, Wrong> {
     let (digits, suffix) = (value.base10_digits(), value.suffix());
+    if digits.starts_with('-') {
+        return Err(Wrong {
+            message: format!("`{value}` is less than nothing"),
+            help: None,
+        });
+    }
     let unit = match suffix {
         "ms" => 1,
         "s" => 1000,

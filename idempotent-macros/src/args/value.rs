@@ -42,6 +42,15 @@ fn string(name: &Ident, input: ParseStream, problems: &mut Problems, what: &str)
         return input.parse().ok();
     }
     let value = rest_of_argument(input);
+    let named = syn::parse2::<Ident>(value.clone()).ok();
+    let written = match named {
+        Some(argument) if name == "key" => {
+            let kind = argument.to_string();
+            let kind = kind.strip_suffix("_id").unwrap_or(&kind);
+            format!("key = \"{kind}_<{argument}>\"")
+        }
+        _ => example(&name.to_string()).to_owned(),
+    };
     let message = match syn::parse2::<Lit>(value.clone()) {
         Ok(Lit::ByteStr(_)) => format!("{what}, not bytes"),
         Ok(Lit::CStr(_)) => format!("{what}, not a C string"),
@@ -49,7 +58,7 @@ fn string(name: &Ident, input: ParseStream, problems: &mut Problems, what: &str)
     };
     problems
         .report(&value, message)
-        .help(format!("write `{}`", example(&name.to_string())));
+        .help(format!("write `{written}`"));
     None
 }
 

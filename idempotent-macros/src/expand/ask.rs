@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
 
-use super::{colons, generated, parens, read};
+use super::{colons, generated, located, parens, read};
 use crate::resolve::Question;
 
 /// One of those functions, and the span that its errors belong to.
@@ -19,13 +19,10 @@ impl<'a> Ask<'a> {
         Self { question, span }
     }
 
-    /// `paid(__run.conn(), Clone::clone(&order_id))`, not yet awaited: the answer of a call before
-    /// the body.
+    /// `paid(__run.conn(), Clone::clone(&order_id)).await`, before the body.
     pub(super) fn before(&self, connection: &TokenStream) -> TokenStream {
         let arguments = self.question.arguments.iter();
-        let arguments: Vec<_> = arguments
-            .map(|value| read::clone(value, self.span))
-            .collect();
+        let arguments: Vec<_> = arguments.map(read::clone).collect();
         self.call(connection, &arguments)
     }
 
@@ -40,33 +37,33 @@ impl<'a> Ask<'a> {
     /// Clones the arguments for a call after the body.
     pub(super) fn keep(&self, role: &str) -> TokenStream {
         let values = self.question.arguments.iter();
-        let clones = values.map(|value| read::clone(value, self.span));
+        let clones = values.map(read::clone);
         let names = self.names(role);
         generated!(#(let #names = #clones;)*)
     }
 
     /// `From::from(__error)`, whose errors are this function's.
     pub(super) fn convert(&self) -> TokenStream {
-        let open = colons(self.span);
-        let arguments = parens(self.span, generated!(__error));
-        generated!(#open core::convert::From::from #arguments)
+        let error = located(self.span, generated!(__error));
+        generated!(::core::convert::From::from(#error))
     }
 
-    /// The pattern of what this function answers, whose mismatch is this function's: `Ok(name)`,
-    /// `Ok(Some(name))` or `Ok(None)`.
-    pub(super) fn pattern(&self, variant: &str, name: &str) -> TokenStream {
-        let open = colons(self.span);
-        let name = (!name.is_empty()).then(|| Ident::new(name, Span::mixed_site()));
-        let inner = match variant {
-            "" => name.to_token_stream(),
-            _ => {
-                let variant = Ident::new(variant, Span::mixed_site());
-                let name = name.map(|name| parens(self.span, name.to_token_stream()));
-                generated!(#open core::option::Option::#variant #name)
-            }
-        };
-        let inner = parens(self.span, inner);
+    /// `Ok(…)`: a pattern of what this function answers, whose mismatch is this function's.
+    pub(super) fn ok(&self, inner: &TokenStream) -> TokenStream {
+        let (open, inner) = (colons(self.span), parens(self.span, inner.clone()));
         generated!(#open core::result::Result::Ok #inner)
+    }
+
+    /// `Err(__error)`
+    pub(super) fn err(&self) -> TokenStream {
+        let (open, inner) = (colons(self.span), parens(self.span, generated!(__error)));
+        generated!(#open core::result::Result::Err #inner)
+    }
+
+    /// `Some(__found)`
+    pub(super) fn some(&self) -> TokenStream {
+        let (open, inner) = (colons(self.span), parens(self.span, generated!(__found)));
+        generated!(#open core::option::Option::Some #inner)
     }
 
     fn names(&self, role: &str) -> impl Iterator<Item = Ident> {
@@ -76,7 +73,11 @@ impl<'a> Ask<'a> {
 
     fn call(&self, connection: &TokenStream, arguments: &[TokenStream]) -> TokenStream {
         let path = &self.question.path;
+        let arguments = arguments
+            .iter()
+            .map(|value| located(self.span, value.clone()));
         let arguments = parens(self.span, generated!(#connection #(, #arguments)*));
-        generated!(#path #arguments)
+        let answer = generated!(#path #arguments.await);
+        located(self.span, answer)
     }
 }

@@ -78,7 +78,7 @@ fn item(function: &Function, name: &Ident, attrs: &[Attribute]) -> TokenStream {
             FnArg::Receiver(receiver) => &mut receiver.attrs,
             FnArg::Typed(typed) => &mut typed.attrs,
         };
-        attrs.retain(|attr| is_lint(attr) || attr.path().is_ident("cfg_attr"));
+        attrs.retain(|attr| is_lint(attr) || is_condition(attr));
     }
     let body = &function.body;
     // The outer function has them all, and says so once.
@@ -94,12 +94,10 @@ fn nested_attributes(function: &Function) -> Vec<Attribute> {
 
 fn sibling_attributes(function: &Function) -> Vec<Attribute> {
     let attrs = function.attrs.iter().filter_map(|attr| {
-        let path = attr.path();
         if is_instrument(attr) {
             return Some(instrument(attr, function));
         }
-        let kept = is_lint(attr) || path.is_ident("cfg") || path.is_ident("cfg_attr");
-        kept.then(|| attr.clone())
+        (is_lint(attr) || is_condition(attr)).then(|| attr.clone())
     });
     attrs.collect()
 }
@@ -108,6 +106,10 @@ fn is_lint(attr: &Attribute) -> bool {
     ["allow", "warn", "deny", "forbid", "expect"]
         .iter()
         .any(|lint| attr.path().is_ident(lint))
+}
+
+fn is_condition(attr: &Attribute) -> bool {
+    attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr")
 }
 
 /// `#[instrument]` names its span after the function that it stands on: after the user's, here.

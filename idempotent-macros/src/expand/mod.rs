@@ -95,6 +95,16 @@ fn parens(span: Span, content: TokenStream) -> Group {
     group
 }
 
+/// An expression whose errors belong to a user's span: `(…,).0`, with that span on what surrounds
+/// it. What is expected of the whole is not expected of what is inside, where no user could see it.
+fn located(span: Span, expression: TokenStream) -> TokenStream {
+    let group = parens(span, generated!(#expression,));
+    let dot = Token![.](span);
+    let mut zero = proc_macro2::Literal::u8_unsuffixed(0);
+    zero.set_span(span);
+    generated!(#group #dot #zero)
+}
+
 /// `<…>` with a user's span.
 fn angles(span: Span, content: &TokenStream) -> TokenStream {
     let (open, close) = (

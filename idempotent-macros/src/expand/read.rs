@@ -5,8 +5,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Member, Token};
 
+use super::generated;
 use super::signature::without_lifetimes;
-use super::{colons, generated, parens};
 use crate::function::pattern;
 use crate::resolve::{Access, Frame, KeyPiece, Plan, Value};
 
@@ -85,11 +85,10 @@ pub(super) fn for_editors(plan: &Plan) -> Option<TokenStream> {
     })
 }
 
-/// A clone of the value, for a function that takes it: `span` is that function's.
-pub(super) fn clone(value: &Value, span: Span) -> TokenStream {
-    let open = colons(span);
-    let arguments = parens(span, reference(value));
-    generated!(#open core::clone::Clone::clone #arguments)
+/// A clone of the value, for a function that takes it.
+pub(super) fn clone(value: &Value) -> TokenStream {
+    let reference = reference(value);
+    generated!(::core::clone::Clone::clone(#reference))
 }
 
 /// The value by reference.

@@ -191,11 +191,11 @@ fn outer_attributes(attrs: &[Attribute], has_sibling: bool) -> Vec<Attribute> {
     }
 }
 
+/// A parameter with `#[cfg]` is refused, and shown to callers as it is.
 fn param_attributes(attrs: &[Attribute]) -> Vec<Attribute> {
-    let kept = attrs.iter().filter(|attr| {
-        let path = attr.path();
-        !path.is_ident("cfg") && !path.is_ident("cfg_attr")
-    });
+    let kept = attrs
+        .iter()
+        .filter(|attr| !attr.path().is_ident("cfg_attr"));
     kept.cloned().map(permitted).collect()
 }
 

@@ -10,7 +10,7 @@ use quote::ToTokens;
 use super::ask::Ask;
 use super::body::Body;
 use super::signature::without_lifetimes;
-use super::{angles, colons, generated, parens, read, runtime, start};
+use super::{angles, colons, generated, located, read, runtime, start};
 use crate::args::{Millis, Unique, Window};
 use crate::function::first::Kind;
 use crate::resolve::{Frame, Plan, Question};
@@ -105,23 +105,13 @@ impl<'a> Steps<'a> {
 
     /// Checks the bounds of the result and the error, here only and at the user's own types.
     fn contract(&self) -> TokenStream {
-        let output = &self.frame.function.output;
-        let made = match (&output.result, &output.ty) {
-            (Some((value, error)), _) => {
-                let path = self.private_at(start(value));
-                let types = angles(start(value), &generated!(#value, #error));
-                let open = colons(start(value));
-                generated!(#path::Contract #open #types::new)
-            }
-            (None, Some(ty)) => {
-                let path = self.private_at(start(ty));
-                let open = colons(start(ty));
-                let types = angles(start(ty), &ty.to_token_stream());
-                generated!(#path::contract_of #open #types)
-            }
-            // A job without a return type is refused before it gets here.
-            (None, None) => TokenStream::new(),
-        };
+        // A job without a return type is refused before it gets here.
+        let ty = self.frame.function.output.ty.as_ref();
+        let span = ty.map_or_else(Span::mixed_site, start);
+        let path = runtime(self.frame.runtime.as_ref(), span);
+        let open = colons(span);
+        let arguments = angles(span, &ty.to_token_stream());
+        let made = generated!(#path::__private::contract_of #open #arguments);
         generated!(let __contract = #made(&__IDEMPOTENT_SITE);)
     }
 
@@ -183,10 +173,11 @@ impl<'a> Steps<'a> {
         let (private, rt) = (&self.private, &self.rt);
         let ask = Ask::new(question);
         let call = ask.before(&self.connection);
-        let answer = self.answer(&ask, "condition", &call);
+        let answer = self.answer("condition", &call);
         let error = fail(&ask.convert());
         generated! {
-            match #answer {
+            #answer
+            match __answer {
                 ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
                 ::core::result::Result::Ok(_) => {
                     return __contract.skipped(__run.skip().await, #rt::Skip::Condition);
@@ -202,7 +193,7 @@ impl<'a> Steps<'a> {
         };
         let (private, rt) = (&self.private, &self.rt);
         let call = guard.before(&self.connection);
-        let answer = self.answer(guard, self.verdict(), &call);
+        let answer = self.answer(self.verdict(), &call);
         let done = match &self.existing {
             Some(existing) => self.load(existing, &existing.before(&self.connection)),
             None => generated! {
@@ -220,7 +211,8 @@ impl<'a> Steps<'a> {
         };
         let error = fail(&guard.convert());
         generated! {
-            match #answer {
+            #answer
+            match __answer {
                 ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
                 #arms
                 ::core::result::Result::Err(__error) => #error,
@@ -235,20 +227,21 @@ impl<'a> Steps<'a> {
         };
         let ask = Ask::new(question);
         let call = ask.before(&generated!(__run.first()));
-        let (found, none) = (ask.pattern("Some", "__found"), ask.pattern("None", ""));
+        let (found, none, err) = (ask.ok(&ask.some()), ask.ok(&generated!(_)), ask.err());
         let error = fail(&ask.convert());
         let settle = self.settle(&generated!(__found));
         let after = self.or_fail(&generated!(after()));
         generated! {
             if __run.is_leftover() {
-                match #call.await {
+                let __answer = #call;
+                match __answer {
                     #found => {
                         #settle
                         #after
                         return __contract.replayed(__run.complete(__stored).await, __value);
                     }
                     #none => {}
-                    ::core::result::Result::Err(__error) => #error,
+                    #err => #error,
                 }
             }
         }
@@ -324,11 +317,14 @@ impl<'a> Steps<'a> {
     /// Answers with the value that is already there.
     fn load(&self, existing: &Ask<'_>, call: &TokenStream) -> TokenStream {
         let error = fail(&existing.convert());
-        let ok = existing.pattern("", "__found");
+        let ok = existing.ok(&generated!(__found));
+        let err = existing.err();
+        let found = located(existing.span, generated!(__found));
         generated! {
-            match #call.await {
-                #ok => return __contract.existing(__run.skip().await, __found),
-                ::core::result::Result::Err(__error) => #error,
+            let __answer = #call;
+            match __answer {
+                #ok => return __contract.existing(__run.skip().await, #found),
+                #err => #error,
             }
         }
     }
@@ -356,11 +352,12 @@ impl<'a> Steps<'a> {
         };
         let private = &self.private;
         let call = guard.after("again", &self.connection);
-        let answer = self.answer(guard, self.verdict(), &call);
+        let answer = self.answer(self.verdict(), &call);
         let unmet = fail(&generated!(__contract.error(__error)));
         let error = fail(&guard.convert());
         generated! {
-            match #answer {
+            #answer
+            match __answer {
                 ::core::result::Result::Ok(#private::Verdict::NotYet) => {
                     let __error = __run.unmet();
                     #unmet
@@ -380,12 +377,12 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// `verdict(paid(…).await)`
-    fn answer(&self, ask: &Ask<'_>, reader: &str, call: &TokenStream) -> TokenStream {
-        let path = self.private_at(ask.span);
+    /// `let __answer = verdict(paid(…).await);`, apart from the `match` that reads it: no borrow of
+    /// the call may last into its arms.
+    fn answer(&self, reader: &str, call: &TokenStream) -> TokenStream {
+        let private = &self.private;
         let reader = proc_macro2::Ident::new(reader, Span::mixed_site());
-        let arguments = parens(ask.span, generated!(#call.await));
-        generated!(#path::#reader #arguments)
+        generated!(let __answer = #private::#reader(#call);)
     }
 
     /// Awaits a step of the runtime.
@@ -397,16 +394,11 @@ impl<'a> Steps<'a> {
             }
         }
     }
-
-    fn private_at(&self, span: Span) -> TokenStream {
-        let rt = runtime(self.frame.runtime.as_ref(), span);
-        generated!(#rt::__private)
-    }
 }
 
 /// Undoes the run, and returns the error.
 fn fail(error: &TokenStream) -> TokenStream {
-    generated!({ return ::core::result::Result::Err(__run.fail(#error).await) })
+    generated!(return ::core::result::Result::Err(__run.fail(#error).await))
 }
 
 fn setting(name: &str, value: &TokenStream) -> TokenStream {

@@ -41,7 +41,7 @@ pub(super) fn not_a_function(item: &TokenStream, problems: &mut Problems) {
     });
     let what = match &found {
         Some(name) if name == "fn" => "this function".to_owned(),
-        Some(name) => format!("`{name}`"),
+        Some(name) => format!("this `{name}`"),
         None => "this".to_owned(),
     };
     problems

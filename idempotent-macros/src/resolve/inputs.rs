@@ -7,7 +7,7 @@ use super::KeyPiece;
 use super::names::{Names, Role, Value};
 use crate::args::Args;
 use crate::function::{Function, mentions};
-use crate::problems::{Problems, list};
+use crate::problems::Problems;
 
 /// Applies `inputs(…)` and `ignore(…)`.
 pub(super) fn apply_lists(args: &Args, names: &mut Names, problems: &mut Problems) {
@@ -185,10 +185,7 @@ pub(super) fn check_ignored(key: &[KeyPiece], args: &Args, problems: &mut Proble
                     &ident.to_token_stream(),
                     format!("`{text}` is in the key, and cannot be ignored"),
                 )
-                .help(format!(
-                    "leave it out of `ignore`, or the key: it names {}",
-                    list([text.as_str()])
-                ));
+                .help("what is in the key tells one piece of work from another: leave it out of `ignore`");
         }
     }
 }

@@ -17,19 +17,22 @@ pub(super) fn check(args: &Args, function: &Function, problems: &mut Problems) {
 }
 
 fn transactional(args: &Args, problems: &mut Problems) {
-    let why = "a transactional job has nothing outside the database";
+    let nothing_outside = "has nothing outside the database";
     let leased_only = [
         (
             args.lease.place(),
-            "it holds no lease: a crash rolls everything back",
+            "holds no lease, as a crash rolls everything back",
         ),
-        (args.key_window.place(), why),
-        (args.reconcile.place(), why),
+        (args.key_window.place(), nothing_outside),
+        (args.reconcile.place(), nothing_outside),
     ];
     for (place, why) in leased_only {
         if let Some(name) = place {
             problems
-                .report(name, format!("`{name}` has no meaning here: {why}"))
+                .report(
+                    name,
+                    format!("`{name}` has no meaning here: a transactional job {why}"),
+                )
                 .help(
                     "leave it out; or, if the job reaches outside the database, take \
                      `job: &mut Job<'_, …>` first",
