@@ -160,12 +160,15 @@ pub fn certain<E>(result: Result<bool, E>) -> Result<Verdict, E> {
     verdict(result)
 }
 
+type RoundTrip<T> = fn(&T) -> Result<(T, Vec<u8>), String>;
+type Decode<T> = fn(&[u8]) -> Result<T, (String, String)>;
+
 /// The proof that a job's value can be stored, and its error can carry ours. The bounds are checked
 /// where it is made, at the user's own types; what follows has none.
 pub struct Contract<T, E> {
     site: &'static Site,
-    round_trip: fn(&T) -> Result<(T, Vec<u8>), String>,
-    decode: fn(&[u8]) -> Result<T, (String, String)>,
+    round_trip: RoundTrip<T>,
+    decode: Decode<T>,
     convert: fn(Error) -> E,
 }
 

@@ -110,7 +110,7 @@ impl Dialect for Sqlite {
 
     async fn read(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Option<Record>> {
         let row = sqlx::query(concat!(
-            "SELECT job, inputs, status, owner, fence, attempts, lease_until - ",
+            "SELECT job, inputs, status, owner, fence, lease_until - ",
             now!(),
             " AS lease_left, ",
             now!(),
@@ -126,7 +126,6 @@ impl Dialect for Sqlite {
                 status: Status::from_number(row.try_get("status")?),
                 owner: row.try_get("owner")?,
                 fence: row.try_get("fence")?,
-                attempts: row.try_get("attempts")?,
                 lease: Lease::from_left(row.try_get("lease_left")?),
                 age: Duration::from_millis(row.try_get::<i64, _>("age")?.try_into().unwrap_or(0)),
                 result: row.try_get("result")?,

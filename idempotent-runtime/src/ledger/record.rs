@@ -56,7 +56,6 @@ pub struct Record {
     pub(crate) status: Status,
     pub(crate) owner: Vec<u8>,
     pub(crate) fence: i64,
-    pub(crate) attempts: i32,
     pub(crate) lease: Lease,
     /// Since the first attempt.
     pub(crate) age: Duration,
@@ -66,6 +65,10 @@ pub struct Record {
 
 /// What a call brings to claim its key.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "mysql")),
+    allow(dead_code, reason = "SQLite waits for no lock within a claim")
+)]
 pub struct Claim<'a> {
     pub(crate) key: &'a Key,
     pub(crate) job: &'static str,
