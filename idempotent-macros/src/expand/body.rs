@@ -7,7 +7,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
-use syn::{Attribute, FnArg, Meta};
+use syn::{Attribute, FnArg, GenericParam, Meta, Visibility};
 
 use super::generated;
 use super::signature::{is_instrument, turbofish};
@@ -37,8 +37,9 @@ impl Body {
                 span = Span::mixed_site()
             );
             let item = item(function, &name, &sibling_attributes(function));
+            let private = matches!(function.vis, Visibility::Inherited);
             Self {
-                nested: None,
+                nested: private.then(|| in_its_stead(function, &name)),
                 sibling: Some(generated!(#[doc(hidden)] #item)),
                 path: generated!(Self::#name #turbofish),
             }
@@ -67,6 +68,31 @@ impl Body {
         }
         let path = &self.path;
         generated!(#path(#(#arguments),*))
+    }
+}
+
+/// A trait whose method has the name of the hidden one, and gives way to it: where the hidden method
+/// is refused, in an implementation of a trait, its call must not be a second error. A function
+/// with a visibility is in no such implementation.
+fn in_its_stead(function: &Function, name: &Ident) -> TokenStream {
+    let generics = function.sig.generics.params.iter();
+    let parameters = generics.filter_map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => None,
+        GenericParam::Type(ty) => Some(ty.ident.to_token_stream()),
+        GenericParam::Const(constant) => {
+            let (name, ty) = (&constant.ident, &constant.ty);
+            Some(generated!(const #name: #ty))
+        }
+    });
+    let arguments = function.sig.inputs.iter();
+    let arguments = arguments.map(|_| generated!(_: impl ::core::marker::Sized));
+    generated! {
+        trait __IdempotentBody<__Output> {
+            fn #name<#(#parameters),*>(#(#arguments),*) -> ::core::future::Pending<__Output> {
+                ::core::future::pending()
+            }
+        }
+        impl<__Output, __Type: ?::core::marker::Sized> __IdempotentBody<__Output> for __Type {}
     }
 }
 
