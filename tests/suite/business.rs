@@ -1,6 +1,12 @@
 //! The business that the suite's jobs work for: tables, errors, guards, and the jobs that several
 //! topics use.
 
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
 use idempotent_runtime::{Job, idempotent};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -86,12 +92,24 @@ pub async fn note(conn: &mut Conn, name: &str) -> Result<String, Failure> {
 }
 
 /// A payment gateway that honours keys: the outside world of one test.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gateway {
     /// The keys of all requests, in order.
-    pub requests: std::sync::Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
+    /// Given to at each charge.
+    arrived: Semaphore,
     /// Taken from at each charge, where the test holds charges back.
-    pub gate: Option<Semaphore>,
+    gate: Option<Semaphore>,
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            requests: Mutex::default(),
+            arrived: Semaphore::new(0),
+            gate: None,
+        }
+    }
 }
 
 impl Gateway {
@@ -106,6 +124,7 @@ impl Gateway {
     /// Charges, once for each key.
     pub async fn charge(&self, key: &str) -> Receipt {
         self.requests.lock().expect("a lock").push(key.to_owned());
+        self.arrived.add_permits(1);
         if let Some(gate) = &self.gate {
             gate.acquire().await.expect("an open gate").forget();
         }
@@ -115,17 +134,33 @@ impl Gateway {
         }
     }
 
+    /// Waits for the next request that no one has waited for.
+    pub async fn arrived(&self) {
+        let arrived = self.arrived.acquire();
+        let arrived = tokio::time::timeout(Duration::from_secs(20), arrived).await;
+        arrived.expect("a request").expect("an open gate").forget();
+    }
+
+    /// Lets held charges go.
+    pub fn let_go(&self, charges: usize) {
+        let gate = self.gate.as_ref().expect("a held gateway");
+        gate.add_permits(charges);
+    }
+
+    /// How many requests there were.
     pub fn requests(&self) -> usize {
         self.requests.lock().expect("a lock").len()
     }
 
+    /// The keys of all requests, in order.
+    pub fn keys(&self) -> Vec<String> {
+        self.requests.lock().expect("a lock").clone()
+    }
+
     /// Charges that an honest gateway made: one a key.
     pub fn charges(&self) -> usize {
-        let requests = self.requests.lock().expect("a lock");
-        requests
-            .iter()
-            .collect::<std::collections::BTreeSet<_>>()
-            .len()
+        let keys: BTreeSet<String> = self.keys().into_iter().collect();
+        keys.len()
     }
 }
 
@@ -141,4 +176,22 @@ pub async fn charge(
     leave(&mut *tx, "charge").await?;
     mark_paid(tx, order_id).await?;
     Ok(receipt)
+}
+
+/// The same without a guard, and without patience: a duplicate is turned away at once.
+#[idempotent(key = "slow_<id>", lease = 30s, wait = 0s)]
+pub async fn slow(job: &mut Job<'_, Db>, gateway: &Gateway, id: i64) -> Result<Receipt, Failure> {
+    gateway.charge(job.key().as_str()).await;
+    leave(job.tx().await?, "slow").await?;
+    Ok(Receipt::of(id))
+}
+
+/// Runs a job that is to panic, and gives the panic's words.
+pub async fn panic_of<T>(job: impl Future<Output = T>) -> String {
+    let panic = AssertUnwindSafe(job).catch_unwind().await;
+    let panic = panic.err().expect("a panic");
+    match panic.downcast_ref::<&'static str>() {
+        Some(words) => (*words).to_owned(),
+        None => panic.downcast_ref::<String>().expect("words").clone(),
+    }
 }

@@ -5,12 +5,23 @@ use idempotent_tests::runner::Case;
 mod business;
 
 mod basics;
+mod inputs;
+mod key_parts;
+mod keys;
+mod results;
 mod steps;
 
 /// Every test of the suite.
 pub fn cases() -> Vec<Case> {
-    [basics::cases(), steps::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        basics::cases(),
+        inputs::cases(),
+        key_parts::cases(),
+        keys::cases(),
+        results::cases(),
+        steps::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -66,7 +66,7 @@ async fn each_step_has_a_key_of_its_own_on_every_attempt(world: World<Db>) {
     for step in ["ship", "end", ""] {
         let _ = fulfil(&world.store, &gateway, 8, step).await;
     }
-    let requests = gateway.requests.lock().unwrap().clone();
+    let requests = gateway.keys();
     assert_eq!(requests, ["fulfil_8/charge", "fulfil_8/ship"]);
 }
 
