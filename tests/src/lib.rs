@@ -3,6 +3,7 @@
 //! A suite is written once, against the names that a database's module gives ([`sqlite`],
 //! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
+pub mod model;
 pub mod runner;
 pub mod sqlite;
 pub mod world;
