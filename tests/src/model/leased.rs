@@ -133,6 +133,13 @@ impl Leased {
         })
     }
 
+    /// Whether no attempt is alive.
+    fn is_quiet(state: &State) -> bool {
+        let alive =
+            |worker: &Worker| matches!(worker, Worker::Claimed { .. } | Worker::Charged { .. });
+        !state.workers.iter().any(alive)
+    }
+
     fn call(&self, state: &mut State, w: usize) -> Option<()> {
         state.workers[w] = match state.row {
             Some(row) if row.done => {
@@ -215,7 +222,15 @@ impl Model for Leased {
             Some(row) if row.done && state.purges == 0 => actions.push(Action::Purge),
             Some(row) if !row.done && !row.lapsed => actions.push(Action::Lapse),
             // The person has seen that nothing was charged: that is what `Forget` means.
-            Some(row) if !row.done && row.lapsed && state.charges == 0 && state.purges == 0 => {
+            // Where the outside world forgets, no attempt may be asleep while the person looks: it
+            // could wake, charge, and be forgotten before the next one.
+            Some(row)
+                if !row.done
+                    && row.lapsed
+                    && state.charges == 0
+                    && state.purges == 0
+                    && (self.gateway != Gateway::Forgets || Self::is_quiet(state)) =>
+            {
                 actions.push(Action::ForgetKey);
             }
             _ => {}
