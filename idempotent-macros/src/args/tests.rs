@@ -130,6 +130,7 @@ fn a_mistake_leaves_the_others_standing() {
         "unique = \"\"",
         "name = \"\"",
         "name = shop",
+        "name = \"shop\"s",
         "ignore",
         "ignore()",
         "ignore = a",

@@ -39,7 +39,12 @@ pub(super) fn name(name: &Ident, input: ParseStream, problems: &mut Problems) ->
 
 fn string(name: &Ident, input: ParseStream, problems: &mut Problems, what: &str) -> Option<LitStr> {
     if input.peek(LitStr) {
-        return input.parse().ok();
+        let text = input.parse::<LitStr>().ok()?;
+        if text.suffix().is_empty() {
+            return Some(text);
+        }
+        problems.report(&text, format!("{what}, without a suffix"));
+        return None;
     }
     let value = rest_of_argument(input);
     let named = syn::parse2::<Ident>(value.clone()).ok();

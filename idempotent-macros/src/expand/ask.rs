@@ -1,6 +1,6 @@
 //! Calls of the functions that the attribute names: guard, condition, loader, look-up.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
 
 use super::{colons, generated, located, parens, read};
@@ -42,9 +42,12 @@ impl<'a> Ask<'a> {
         generated!(#(let #names = #clones;)*)
     }
 
-    /// `From::from(__error)`, whose errors are this function's.
+    /// `From::from({ … __error })`, whose errors are this function's: the braces have its span, and
+    /// are not those of a lone expression, which would be a warning.
     pub(super) fn convert(&self) -> TokenStream {
-        let error = located(self.span, generated!(__error));
+        let content = generated!(let () = (); __error);
+        let mut error = Group::new(Delimiter::Brace, content);
+        error.set_span(self.span);
         generated!(::core::convert::From::from(#error))
     }
 
@@ -73,11 +76,9 @@ impl<'a> Ask<'a> {
 
     fn call(&self, connection: &TokenStream, arguments: &[TokenStream]) -> TokenStream {
         let path = &self.question.path;
-        let arguments = arguments
-            .iter()
-            .map(|value| located(self.span, value.clone()));
+        let arguments = arguments.iter().map(|value| located(self.span, value));
         let arguments = parens(self.span, generated!(#connection #(, #arguments)*));
         let answer = generated!(#path #arguments.await);
-        located(self.span, answer)
+        located(self.span, &answer)
     }
 }

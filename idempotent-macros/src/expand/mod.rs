@@ -52,10 +52,12 @@ pub(crate) fn stand_in(frame: &Frame) -> TokenStream {
     let body = body::Body::of(frame);
     let (nested, sibling) = (&body.nested, &body.sibling);
     let named = &frame.named;
+    let for_editors = read::for_editors(frame);
     let content = braces(
         frame,
         generated! {
             #nested
+            #for_editors
             #(let _ = #named;)*
             ::core::future::pending().await
         },
@@ -95,14 +97,13 @@ fn parens(span: Span, content: TokenStream) -> Group {
     group
 }
 
-/// An expression whose errors belong to a user's span: `(…,).0`, with that span on what surrounds
-/// it. What is expected of the whole is not expected of what is inside, where no user could see it.
-fn located(span: Span, expression: TokenStream) -> TokenStream {
-    let group = parens(span, generated!(#expression,));
-    let dot = Token![.](span);
-    let mut zero = proc_macro2::Literal::u8_unsuffixed(0);
-    zero.set_span(span);
-    generated!(#group #dot #zero)
+/// An expression whose errors belong to a user's span: `(Cell::new(…)).into_inner()`, with that
+/// span on the parentheses at its ends. What is expected of the whole is not expected of a
+/// receiver, and so not of what is inside, where no user could see it.
+fn located(span: Span, expression: &TokenStream) -> TokenStream {
+    let receiver = parens(span, generated!(::core::cell::Cell::new(#expression)));
+    let close = parens(span, TokenStream::new());
+    generated!(#receiver.into_inner #close)
 }
 
 /// `<…>` with a user's span.

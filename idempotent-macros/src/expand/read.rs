@@ -11,9 +11,9 @@ use crate::function::pattern;
 use crate::resolve::{Access, Frame, KeyPiece, Plan, Value};
 
 /// Binds the names of patterns that are read, as references.
-pub(super) fn patterns(frame: &Frame, plan: &Plan) -> TokenStream {
+pub(super) fn patterns(frame: &Frame, read: &[String]) -> TokenStream {
     let mut statements = TokenStream::new();
-    let wanted = |ident: &Ident| plan.bound.iter().any(|name| ident.unraw() == *name);
+    let wanted = |ident: &Ident| read.iter().any(|name| ident.unraw() == *name);
     let patterns = frame
         .function
         .params
@@ -72,13 +72,15 @@ pub(super) fn inputs(frame: &Frame, plan: &Plan, private: &TokenStream) -> Token
 }
 
 /// Lets editors see the arguments inside the key's text; the compiler sees nothing of it.
-pub(super) fn for_editors(plan: &Plan) -> Option<TokenStream> {
-    let format = plan.format.as_ref()?;
+pub(super) fn for_editors(frame: &Frame) -> Option<TokenStream> {
+    let format = frame.format.as_ref()?;
+    let patterns = patterns(frame, &frame.in_key);
     Some(generated! {
         #[allow(unexpected_cfgs)]
         {
             #[cfg(rust_analyzer)]
             {
+                #patterns
                 let _ = ::core::format_args!(#format);
             }
         }

@@ -20,8 +20,8 @@ pub(super) fn all(frame: &Frame, plan: &Plan, body: &Body) -> TokenStream {
     let steps = Steps::of(frame, plan);
     let parts = [
         steps.site(),
-        read::patterns(frame, plan),
-        read::for_editors(plan).unwrap_or_default(),
+        read::for_editors(frame).unwrap_or_default(),
+        read::patterns(frame, &plan.bound),
         steps.contract(),
         read::key(frame, plan, &steps.private),
         read::inputs(frame, plan, &steps.private),
@@ -319,7 +319,7 @@ impl<'a> Steps<'a> {
         let error = fail(&existing.convert());
         let ok = existing.ok(&generated!(__found));
         let err = existing.err();
-        let found = located(existing.span, generated!(__found));
+        let found = located(existing.span, &generated!(__found));
         generated! {
             let __answer = #call;
             match __answer {

@@ -128,8 +128,9 @@ fn unknown(
     }
 }
 
-/// Reports placeholders of another notation: where they name an argument, or where the key has no
-/// placeholder and so must have meant one.
+/// Reports placeholders of another notation: where the key has no placeholder and so must have
+/// meant one, and where braces hold the name of an argument. (`urn:order:<id>` is no mistake, with
+/// an argument `order` or without.)
 fn lookalikes(
     literal: &LitStr,
     text: &str,
@@ -142,7 +143,7 @@ fn lookalikes(
         let name = lookalike.name.as_deref();
         let named = name.is_some_and(|name| names.get(name).is_some());
         let braced = text[lookalike.range.clone()].ends_with('}');
-        named || none && (braced || name.is_none())
+        named && braced || none && (named || braced || name.is_none())
     };
     let mut found = false;
     for lookalike in template.lookalikes.iter().filter(meant) {

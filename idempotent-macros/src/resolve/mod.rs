@@ -14,6 +14,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use proc_macro2::Literal;
 use syn::ext::IdentExt;
 use syn::{Expr, ExprPath, Path};
 
@@ -36,6 +37,10 @@ pub(crate) struct Frame {
     pub(crate) has_own_store: bool,
     /// The functions that the attribute names, for the name resolution of editors.
     pub(crate) named: Vec<ExprPath>,
+    /// The key's text as a format string, for editors, if it is one.
+    pub(crate) format: Option<Literal>,
+    /// The names in the key.
+    pub(crate) in_key: Vec<String>,
 }
 
 /// A job, with nothing left to decide.
@@ -60,8 +65,6 @@ pub(crate) struct Plan {
     pub(crate) may_be_missing: bool,
     /// Which names of patterns are read, by their text.
     pub(crate) bound: Vec<String>,
-    /// The key's text as a format string, for editors.
-    pub(crate) format: Option<proc_macro2::Literal>,
 }
 
 /// A piece of a key.
@@ -125,6 +128,12 @@ pub(crate) fn resolve(
             .map(|question| question.path.clone())
             .collect(),
         runtime: args.runtime.value().cloned(),
+        format,
+        in_key: key
+            .iter()
+            .filter_map(KeyPiece::value)
+            .map(|value| value.root.clone())
+            .collect(),
         function,
     };
     let kind = frame.function.first.as_ref().map(|first| first.kind);
@@ -160,7 +169,6 @@ pub(crate) fn resolve(
         retain: taken(args.retain),
         store: taken(args.store),
         bound,
-        format,
     };
     (frame, Some(plan))
 }

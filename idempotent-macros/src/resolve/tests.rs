@@ -175,7 +175,7 @@ fn other_notations_are_answered_where_they_can_be_meant() {
         );
     }
     assert!(mistake("key = \"order_%s\"", FUNCTION).starts_with("placeholders are written"));
-    plan("key = \"urn:order:<order_id>_100%s_{x}\"", FUNCTION);
+    plan("key = \"urn:amount:<order_id>_100%s_{x}\"", FUNCTION);
     assert!(mistake("key = \"<order_id>_{amount}\"", FUNCTION).contains("<amount>"));
 }
 
@@ -240,8 +240,8 @@ fn independent_mistakes_are_all_told() {
 #[test]
 fn editors_are_given_keys_that_are_format_strings() {
     let format = |args: &str| {
-        let (_, plan) = plan(args, FUNCTION);
-        plan.format.map(|literal| literal.to_string())
+        let (frame, _) = plan(args, FUNCTION);
+        frame.format.map(|literal| literal.to_string())
     };
     let some = |text: &str| Some(text.to_owned());
     assert_eq!(format("key = \"o_<order_id>\""), some("\"o_{order_id}\""));
