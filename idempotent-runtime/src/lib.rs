@@ -13,7 +13,6 @@ mod job;
 mod key;
 mod ledger;
 mod observe;
-#[cfg(feature = "sqlite")]
 mod open;
 mod outcome;
 mod resolve;
@@ -26,6 +25,8 @@ mod tx;
 mod watch;
 mod within;
 
+#[cfg(feature = "postgres")]
+pub use dialect::postgres::POSTGRES_SCHEMA;
 #[cfg(feature = "sqlite")]
 pub use dialect::sqlite::SQLITE_SCHEMA;
 /// Derives [`KeyPart`](trait@KeyPart) for a newtype, or for an enum without fields.
@@ -38,10 +39,14 @@ pub use error::{Error, Result, ShownKey};
 pub use input::Input;
 pub use job::Job;
 pub use key::{Key, KeyPart, KeyWriter, MAX_KEY_BYTES};
+#[cfg(feature = "postgres")]
+pub use open::PgStore;
 #[cfg(feature = "sqlite")]
 pub use open::SqliteStore;
 pub use outcome::{Idempotent, JobResult, Never, Outcome, Skip, SkipReason};
 pub use resolve::Resolution;
+#[cfg(feature = "postgres")]
+pub use sqlx::Postgres;
 #[cfg(feature = "sqlite")]
 pub use sqlx::Sqlite;
 pub use store::{DEFAULT_RESULT_LIMIT, Store};

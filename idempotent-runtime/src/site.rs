@@ -206,6 +206,7 @@ mod tests {
     fn a_constraint_is_known_by_name_or_by_columns() {
         let by_columns = Violated {
             name: None,
+            schema: None,
             table: Some("invoices".into()),
             columns: Some(vec!["order_id".into(), "month".into()]),
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use sqlx::{Pool, Transaction};
 use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
 
 use crate::dialect::{Backend, Begin};
 use crate::error::{Error, ShownKey};
@@ -152,9 +153,12 @@ impl<DB: Backend> Store<DB> {
     ///
     /// [`Error::Database`] where no connection was to be had, or the database refused.
     pub async fn begin(&self) -> Result<Transaction<'static, DB>, Error> {
-        self.pool
-            .begin_with(DB::begin_outer())
+        let pool = self.pool.clone();
+        // In a task of its own, for a begin that is cut would leave a transaction open in the pool;
+        // one that nobody waits for any more ends, and is rolled back.
+        tokio::spawn(async move { pool.begin_with(DB::begin_outer()).await }.in_current_span())
             .await
+            .unwrap_or_else(|cut| Err(sqlx::Error::Io(std::io::Error::other(cut))))
             .map_err(|error| error.into_failed::<DB>("beginning a transaction"))
     }
 

@@ -1,10 +1,14 @@
 //! A transaction that cannot be left open by accident.
 //!
-//! sqlx 0.9's own `Transaction` has two holes that matter here. A `begin` whose future is dropped
+//! sqlx 0.9's own `Transaction` has three holes that matter here. A `begin` whose future is dropped
 //! while the server answers hands the pool a connection that is inside a transaction, so that a
 //! later "autocommit" write is lost (sqlx issue 4393); here a connection is closed unless its begin
-//! was seen to end. And a connection whose body ended the transaction by raw SQL cannot be taken
-//! out of a `Transaction` to be closed; here it can.
+//! was seen to end. A `begin` of a savepoint that is dropped so rolls back the whole transaction on
+//! PostgreSQL, and what the caller writes next commits by itself; here it only leaves a savepoint.
+//! And a connection whose body ended the transaction by raw SQL cannot be taken out of a
+//! `Transaction` to be closed; here it can.
+
+use std::mem::ManuallyDrop;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Pool, SqlStr};
@@ -54,7 +58,17 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     /// Begins: with `statement`, or a savepoint where there is none.
     pub(crate) async fn begin(&mut self, statement: Option<SqlStr>) -> sqlx::Result<()> {
         self.state = State::Beginning;
-        let begun = DB::TransactionManager::begin(self.conn(), statement).await;
+        let begun = if statement.is_some() {
+            DB::TransactionManager::begin(self.conn(), statement).await
+        } else {
+            // What sqlx does when this future is dropped must not be done, so it is not dropped
+            // before its end: a cut leaks a few hundred bytes.
+            let begin = DB::TransactionManager::begin(self.conn(), None);
+            let mut begin = ManuallyDrop::new(Box::pin(begin));
+            let begun = begin.as_mut().await;
+            drop(ManuallyDrop::into_inner(begin));
+            begun
+        };
         // An error may have come after the server's BEGIN; a `Locked` one comes instead of it on
         // the databases where a begin can wait.
         match &begun {
@@ -91,10 +105,14 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     }
 
     /// Closes a connection that cannot be trusted; the server undoes what it left open. A caller's
-    /// connection cannot be closed, only left.
+    /// connection cannot be closed, only rolled back.
     pub(crate) fn distrust(&mut self) {
-        if let Link::Pooled(conn) = std::mem::replace(&mut self.link, Link::Closed) {
-            drop(conn.detach());
+        match std::mem::replace(&mut self.link, Link::Closed) {
+            Link::Pooled(conn) => drop(conn.detach()),
+            Link::Outer(conn) if self.state == State::Open => {
+                DB::TransactionManager::start_rollback(conn);
+            }
+            Link::Outer(_) | Link::Closed => {}
         }
         self.state = State::Ended;
     }

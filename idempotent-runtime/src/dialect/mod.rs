@@ -1,5 +1,7 @@
 //! The databases: each speaks its own SQL, and decides nothing.
 
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
@@ -59,7 +61,8 @@ pub enum Fault {
     Locked,
     /// The transaction was chosen to give way (a deadlock, a serialization failure); it is undone.
     GaveWay,
-    /// The transaction's snapshot is too old to decide in.
+    /// The transaction cannot decide (its snapshot is too old, or the database had it give way), and
+    /// is still open: it has to begin again.
     StaleSnapshot,
     /// The ledger's tables are missing.
     NoSchema,
@@ -74,6 +77,8 @@ pub enum Fault {
 pub struct Violated {
     /// The constraint's name, where the database reports it.
     pub(crate) name: Option<String>,
+    /// The schema that it is in, where the database reports one.
+    pub(crate) schema: Option<String>,
     /// Its table, where the database reports it.
     pub(crate) table: Option<String>,
     /// Its columns, where the database reports them.
@@ -149,7 +154,7 @@ pub trait Dialect:
         claim: &Claim<'_>,
     ) -> impl Future<Output = sqlx::Result<Claimed<Self::Token>>> + Send;
 
-    /// Undoes what the body wrote, and keeps the claim.
+    /// Undoes what the body wrote; the claim may go with it.
     fn undo_body(
         conn: &mut Conn<Self>,
         claim: &Claim<'_>,
@@ -167,10 +172,12 @@ pub trait Dialect:
     ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
 
     /// Whether the transaction that a failed body leaves is still the one that it was given, as
-    /// far as the database can tell without a claim's row.
+    /// far as the database can tell. The body's writes may be undone by it. A leased job's completion
+    /// transaction has no token, and is marked.
     fn still_ours(
         conn: &mut Conn<Self>,
         claim: &Claim<'_>,
+        token: Option<&Self::Token>,
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
     /// Claims a fresh key with a lease, on its own.

@@ -195,7 +195,11 @@ impl Dialect for Sqlite {
         Ok(Finished::Done)
     }
 
-    async fn still_ours(conn: &mut SqliteConnection, _: &Claim<'_>) -> sqlx::Result<bool> {
+    async fn still_ours(
+        conn: &mut SqliteConnection,
+        _: &Claim<'_>,
+        _: Option<&()>,
+    ) -> sqlx::Result<bool> {
         release_mark(conn).await
     }
 
@@ -536,6 +540,7 @@ impl Dialect for Sqlite {
         if let Some(name) = list.strip_prefix("index '") {
             return Some(Violated {
                 name: Some(name.trim_end_matches('\'').to_owned()),
+                schema: None,
                 table: None,
                 columns: None,
             });
@@ -546,6 +551,7 @@ impl Dialect for Sqlite {
             .collect::<Option<_>>()?;
         Some(Violated {
             name: None,
+            schema: None,
             table: pairs.first().map(|(table, _)| (*table).to_owned()),
             columns: Some(
                 pairs

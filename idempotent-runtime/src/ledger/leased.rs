@@ -342,7 +342,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         observe::failed(&claim.call.span);
         self.reader = None;
         if let Some(tx) = &mut self.job.tx {
-            match DB::still_ours(tx.conn(), &claim.call.claim(false)).await {
+            match DB::still_ours(tx.conn(), &claim.call.claim(false), None).await {
                 Ok(true) => self.undo().await,
                 Ok(false) => {
                     drop(self.escaped().await);
@@ -453,6 +453,6 @@ impl Drop for Writing {
 pub(crate) fn completion(call: &Call) -> Begin {
     Begin {
         lock_wait: call.site.wait,
-        mark: false,
+        mark: true,
     }
 }

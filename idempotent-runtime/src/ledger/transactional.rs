@@ -235,7 +235,8 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     pub async fn fail<E>(mut self, error: E) -> E {
         observe::failed(&self.call.span);
         self.call.site.learn(false);
-        let ours = DB::still_ours(self.tx.conn(), &self.call.claim(self.joined)).await;
+        let claim = self.call.claim(self.joined);
+        let ours = DB::still_ours(self.tx.conn(), &claim, Some(&self.token)).await;
         match ours {
             Ok(true) => self.undo().await,
             Ok(false) => drop(self.escaped().await),

@@ -1,4 +1,4 @@
-//! Opening a database file of one's own.
+//! Opening a SQLite file of one's own.
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -1,0 +1,228 @@
+//! PostgreSQL: the claim is an inserted row, which every other claim of the key waits on.
+//!
+//! - `transaction`: how transactions begin, and how an escape from one shows.
+//! - `claim`: transactional jobs: the claim, its wait, and the completion.
+//! - `lease`: leased jobs.
+//! - `upkeep`: reading, resolving and forgetting keys.
+//! - `schema`: the tables, and whether this server can hold them.
+//! - `constraint`: unique constraints by name and by columns.
+//! - `fault`: what an error code means.
+//!
+//! Time is `clock_timestamp()` throughout: `now()` stands still in a transaction. Every statement
+//! that can wait for another session is written for READ COMMITTED: there, a row that was waited for
+//! is seen in its latest version.
+
+mod claim;
+mod constraint;
+mod fault;
+mod lease;
+mod schema;
+mod transaction;
+mod upkeep;
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use sqlx::postgres::PgConnection;
+use sqlx::postgres::types::PgInterval;
+use sqlx::{Postgres, SqlStr};
+
+use super::{Backend, Begin, Dialect, Fault, LedgerConnection, Violated};
+use crate::error::Error;
+use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record};
+use crate::site::Unique;
+
+pub use schema::POSTGRES_SCHEMA;
+
+impl Backend for Postgres {}
+
+impl LedgerConnection for PgConnection {
+    type Backend = Postgres;
+}
+
+/// The number of the transaction that holds a claim: it is another one after a raw COMMIT.
+#[derive(Debug)]
+pub struct TransactionId(String);
+
+impl Dialect for Postgres {
+    type Token = TransactionId;
+
+    const SCHEMA_CONSTANT: &'static str = "idempotent_runtime::POSTGRES_SCHEMA";
+    const ONE_WRITER: bool = false;
+
+    fn begin(how: &Begin) -> SqlStr {
+        transaction::begin(how.mark)
+    }
+
+    fn begin_outer() -> SqlStr {
+        transaction::begin(false)
+    }
+
+    async fn migrate(conn: &mut PgConnection) -> Result<(), Error> {
+        schema::migrate(conn).await
+    }
+
+    async fn inspect(conn: &mut PgConnection) -> Result<(), Error> {
+        schema::inspect(conn).await
+    }
+
+    async fn read(conn: &mut PgConnection, key: &str) -> sqlx::Result<Option<Record>> {
+        upkeep::read(conn, key).await
+    }
+
+    async fn claim(
+        conn: &mut PgConnection,
+        claim: &Claim<'_>,
+    ) -> sqlx::Result<Claimed<TransactionId>> {
+        claim::claim(conn, claim).await
+    }
+
+    async fn undo_body(conn: &mut PgConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
+        transaction::back_to_mark(conn, claim.joined).await
+    }
+
+    async fn check_deferred(conn: &mut PgConnection) -> sqlx::Result<()> {
+        transaction::check_deferred(conn).await
+    }
+
+    async fn finish(
+        conn: &mut PgConnection,
+        claim: &Claim<'_>,
+        token: &TransactionId,
+        finish: &Finish<'_>,
+    ) -> sqlx::Result<Finished> {
+        claim::finish(conn, claim, token, finish).await
+    }
+
+    async fn still_ours(
+        conn: &mut PgConnection,
+        claim: &Claim<'_>,
+        token: Option<&TransactionId>,
+    ) -> sqlx::Result<bool> {
+        transaction::still_ours(conn, claim, token).await
+    }
+
+    async fn lease(
+        conn: &mut PgConnection,
+        claim: &Claim<'_>,
+        lease: Duration,
+    ) -> sqlx::Result<Option<Attempt>> {
+        lease::lease(conn, claim, lease).await
+    }
+
+    async fn take_over(
+        conn: &mut PgConnection,
+        claim: &Claim<'_>,
+        lease: Duration,
+        seen: i64,
+    ) -> sqlx::Result<Option<Attempt>> {
+        lease::take_over(conn, claim, lease, seen).await
+    }
+
+    async fn renew(
+        conn: &mut PgConnection,
+        key: &str,
+        holder: &Holder,
+        lease: Duration,
+    ) -> sqlx::Result<bool> {
+        lease::renew(conn, key, holder, lease).await
+    }
+
+    async fn release(
+        conn: &mut PgConnection,
+        key: &str,
+        holder: &Holder,
+        why: &str,
+    ) -> sqlx::Result<bool> {
+        lease::release(conn, key, holder, why).await
+    }
+
+    async fn discard(conn: &mut PgConnection, key: &str, holder: &Holder) -> sqlx::Result<bool> {
+        lease::discard(conn, key, holder).await
+    }
+
+    async fn finish_lease(
+        conn: &mut PgConnection,
+        key: &str,
+        holder: &Holder,
+        finish: &Finish<'_>,
+    ) -> sqlx::Result<Finished> {
+        lease::finish(conn, key, holder, finish).await
+    }
+
+    async fn doubt(conn: &mut PgConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {
+        upkeep::doubt(conn, claim, why).await
+    }
+
+    async fn resolve_done(conn: &mut PgConnection, key: &str, result: &[u8]) -> sqlx::Result<bool> {
+        upkeep::resolve_done(conn, key, result).await
+    }
+
+    async fn resolve_again(conn: &mut PgConnection, key: &str) -> sqlx::Result<bool> {
+        upkeep::resolve_again(conn, key).await
+    }
+
+    async fn resolve_forget(conn: &mut PgConnection, key: &str) -> sqlx::Result<bool> {
+        upkeep::resolve_forget(conn, key).await
+    }
+
+    async fn purge(conn: &mut PgConnection, limit: u32) -> sqlx::Result<u64> {
+        upkeep::purge(conn, limit).await
+    }
+
+    async fn describe(
+        conn: &mut PgConnection,
+        violated: Violated,
+        wanted: &Unique,
+    ) -> sqlx::Result<Violated> {
+        constraint::describe(conn, violated, wanted).await
+    }
+
+    fn fault(error: &sqlx::Error) -> Fault {
+        fault::fault(error)
+    }
+
+    fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
+        constraint::violated(link)
+    }
+}
+
+/// A duration as an interval of exact length; one too long for a timestamp is a thousand years.
+fn interval(duration: Duration) -> PgInterval {
+    const THOUSAND_YEARS: i64 = 1000 * 365 * 86_400 * 1_000_000;
+    PgInterval {
+        months: 0,
+        days: 0,
+        microseconds: i64::try_from(duration.as_micros())
+            .unwrap_or(i64::MAX)
+            .min(THOUSAND_YEARS),
+    }
+}
+
+/// A wait as `lock_timeout` takes it, where 0 would be no limit at all.
+fn lock_timeout(wait: Duration) -> String {
+    let millis = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX).max(1);
+    format!("{millis}ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_wait_is_not_an_endless_wait() {
+        assert_eq!(lock_timeout(Duration::ZERO), "1ms");
+        assert_eq!(lock_timeout(Duration::from_micros(300)), "1ms");
+        assert_eq!(lock_timeout(Duration::from_secs(5)), "5000ms");
+        assert_eq!(lock_timeout(Duration::MAX), "2147483647ms");
+    }
+
+    #[test]
+    fn a_long_retention_stays_a_timestamp() {
+        assert_eq!(interval(Duration::from_millis(1)).microseconds, 1000);
+        assert_eq!(
+            interval(Duration::MAX).microseconds,
+            31_536_000_000_000_000_i64
+        );
+    }
+}

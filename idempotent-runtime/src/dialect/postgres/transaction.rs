@@ -1,0 +1,106 @@
+//! How transactions begin, and how an escape from one shows.
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Database, Postgres, SqlSafeStr, SqlStr};
+use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
+
+use super::TransactionId;
+use crate::ledger::record::Claim;
+
+type Manager = <Postgres as Database>::TransactionManager;
+
+/// Begins at READ COMMITTED whatever the session's default, and lets the server end the transaction
+/// of a process that stands still, or a stopped worker would hold its key for ever. Where the
+/// session has a limit of its own, that one holds.
+macro_rules! begin {
+    () => {
+        "BEGIN ISOLATION LEVEL READ COMMITTED; \
+         SELECT set_config('idle_in_transaction_session_timeout', '60s', true) \
+         WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
+    };
+}
+
+/// One round trip. The mark is a savepoint, to which a failed body is undone, and a setting that
+/// ends with the transaction: the completion of a leased job looks at it in its own statement.
+pub(super) fn begin(mark: bool) -> SqlStr {
+    if mark {
+        concat!(
+            begin!(),
+            "; SET LOCAL idempotent.mark = 'open'; SAVEPOINT idempotent_mark"
+        )
+        .into_sql_str()
+    } else {
+        begin!().into_sql_str()
+    }
+}
+
+/// Undoes what came after the mark; works in a transaction that an error has aborted, too.
+///
+/// A joined job's mark is the savepoint that it runs in. Its claim goes with the body's writes: what
+/// is undone here leaves no key behind in any case.
+pub(super) async fn back_to_mark(conn: &mut PgConnection, joined: bool) -> sqlx::Result<()> {
+    let undo = if joined {
+        rollback_ansi_transaction_sql(Manager::get_transaction_depth(conn))
+    } else {
+        "ROLLBACK TO SAVEPOINT idempotent_mark".into_sql_str()
+    };
+    sqlx::raw_sql(undo).execute(conn).await.map(drop)
+}
+
+pub(super) async fn check_deferred(conn: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("SET CONSTRAINTS ALL IMMEDIATE")
+        .execute(conn)
+        .await
+        .map(drop)
+}
+
+/// Whether the transaction that a failed body leaves is the one that it was given.
+pub(super) async fn still_ours(
+    conn: &mut PgConnection,
+    claim: &Claim<'_>,
+    token: Option<&TransactionId>,
+) -> sqlx::Result<bool> {
+    if let Some(id) = token
+        && !claim.mark
+        && !claim.joined
+    {
+        return still_unmarked(conn, id).await;
+    }
+    match back_to_mark(conn, claim.joined).await {
+        Ok(()) => Ok(true),
+        // No such savepoint; no transaction at all.
+        Err(error) if has_code(&error, &["3B001", "25P01"]) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same without a mark: by the transaction's number.
+async fn still_unmarked(
+    conn: &mut PgConnection,
+    TransactionId(id): &TransactionId,
+) -> sqlx::Result<bool> {
+    let same =
+        sqlx::query_scalar::<_, Option<bool>>("SELECT pg_current_xact_id_if_assigned()::text = $1")
+            .bind(id)
+            .fetch_one(&mut *conn)
+            .await;
+    match same {
+        Ok(same) => return Ok(same == Some(true)),
+        Err(error) if !has_code(&error, &["25P02"]) => return Err(error),
+        Err(_) => {}
+    }
+    // Aborted by an error, and silent until it is rolled back; then the server knows how it ended.
+    Manager::rollback(conn).await?;
+    let ended: Option<String> = sqlx::query_scalar("SELECT pg_xact_status($1::text::xid8)")
+        .bind(id)
+        .fetch_one(conn)
+        .await?;
+    Ok(ended.as_deref() != Some("committed"))
+}
+
+fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
+    error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code)
+        .is_some_and(|code| codes.contains(&&*code))
+}
