@@ -126,7 +126,7 @@ impl<DB: Backend> Job<'_, DB> {
         }
         let how = Begin {
             lock_wait: self.claim.call.site.wait,
-            mark: false,
+            mark: true,
         };
         let writing = self.claim.writing();
         let (mut tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgRow};
 
-use super::{interval, lock_timeout};
+use super::{interval, lock_timeout, transaction};
 use crate::ledger::record::{Attempt, Claim, Finish, Finished, Holder};
 
 /// On a conflict with a committed row this takes no lock and writes nothing.
@@ -134,15 +134,7 @@ pub(super) async fn finish(
     if done.rows_affected() == 1 {
         return Ok(Finished::Done);
     }
-    let marked: Option<bool> =
-        sqlx::query_scalar("SELECT current_setting('idempotent.mark', true) = 'open'")
-            .fetch_one(conn)
-            .await?;
-    Ok(if marked == Some(true) {
-        Finished::Lost
-    } else {
-        Finished::Escaped
-    })
+    transaction::lost_or_escaped(conn).await
 }
 
 fn attempt(row: &PgRow) -> sqlx::Result<Attempt> {

@@ -2,7 +2,7 @@
 //!
 //! - `transaction`: how transactions begin, and how an escape from one shows.
 //! - `claim`: transactional jobs: the claim, its wait, and the completion.
-//! - `lease`: leased jobs.
+//! - `lease`: leased jobs. `steps`: their recovery points.
 //! - `upkeep`: reading, resolving and forgetting keys.
 //! - `schema`: the tables, and whether this server can hold them.
 //! - `constraint`: unique constraints by name and by columns.
@@ -17,6 +17,7 @@ mod constraint;
 mod fault;
 mod lease;
 mod schema;
+mod steps;
 mod transaction;
 mod upkeep;
 
@@ -29,7 +30,7 @@ use sqlx::{Postgres, SqlStr};
 
 use super::{Backend, Begin, Dialect, Fault, LedgerConnection, Violated};
 use crate::error::Error;
-use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record};
+use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Step};
 use crate::site::Unique;
 
 pub use schema::POSTGRES_SCHEMA;
@@ -148,6 +149,28 @@ impl Dialect for Postgres {
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
         lease::finish(conn, key, holder, finish).await
+    }
+
+    async fn steps(conn: &mut PgConnection, key: &str) -> sqlx::Result<Vec<Step>> {
+        steps::steps(conn, key).await
+    }
+
+    async fn record_step(
+        conn: &mut PgConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<bool> {
+        steps::record(conn, key, holder, step).await
+    }
+
+    async fn finish_step(
+        conn: &mut PgConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<Finished> {
+        steps::finish(conn, key, holder, step).await
     }
 
     async fn doubt(conn: &mut PgConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {

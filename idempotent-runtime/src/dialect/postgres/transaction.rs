@@ -5,7 +5,7 @@ use sqlx::{Database, Postgres, SqlSafeStr, SqlStr};
 use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
 
 use super::TransactionId;
-use crate::ledger::record::Claim;
+use crate::ledger::record::{Claim, Finished};
 
 type Manager = <Postgres as Database>::TransactionManager;
 
@@ -52,6 +52,20 @@ pub(super) async fn check_deferred(conn: &mut PgConnection) -> sqlx::Result<()> 
         .execute(conn)
         .await
         .map(drop)
+}
+
+/// Why a marked transaction's last statement found no row: the key is another attempt's, or the
+/// transaction another one.
+pub(super) async fn lost_or_escaped(conn: &mut PgConnection) -> sqlx::Result<Finished> {
+    let marked: Option<bool> =
+        sqlx::query_scalar("SELECT current_setting('idempotent.mark', true) = 'open'")
+            .fetch_one(conn)
+            .await?;
+    Ok(if marked == Some(true) {
+        Finished::Lost
+    } else {
+        Finished::Escaped
+    })
 }
 
 /// Whether the transaction that a failed body leaves is the one that it was given.

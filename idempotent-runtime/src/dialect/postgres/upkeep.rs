@@ -11,7 +11,7 @@ use crate::store::WRITER_WAIT;
 
 pub(super) async fn read(conn: &mut PgConnection, key: &str) -> sqlx::Result<Option<Record>> {
     let row = sqlx::query(
-        "SELECT job, inputs, status, owner, fence, attempts, \
+        "SELECT job, inputs, status, owner, fence, \
            (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint AS lease_left, \
            (extract(epoch FROM clock_timestamp() - first_at) * 1000)::bigint AS age, \
            result, last_error \
@@ -27,7 +27,6 @@ pub(super) async fn read(conn: &mut PgConnection, key: &str) -> sqlx::Result<Opt
             status: Status::from_number(row.try_get("status")?),
             owner: row.try_get("owner")?,
             fence: row.try_get("fence")?,
-            attempts: row.try_get("attempts")?,
             lease: Lease::from_left(row.try_get("lease_left")?),
             age: Duration::from_millis(
                 u64::try_from(row.try_get::<i64, _>("age")?).unwrap_or_default(),
