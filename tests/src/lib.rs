@@ -4,6 +4,7 @@
 //! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
 pub mod model;
+pub mod postgres;
 pub mod runner;
 pub mod sqlite;
 pub mod world;

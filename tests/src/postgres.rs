@@ -57,7 +57,9 @@ impl TestDatabase for sqlx::Postgres {
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
         let name = format!("idempotent_test_{}", uuid_like());
-        let mut conn = PgConnection::connect(&server).await.expect("the server of the tests");
+        let mut conn = PgConnection::connect(&server)
+            .await
+            .expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
             .execute(&mut conn)
             .await
@@ -68,15 +70,24 @@ impl TestDatabase for sqlx::Postgres {
     }
 
     async fn drop_database(made: &Made) {
-        let mut conn = PgConnection::connect(&made.server).await.expect("the server of the tests");
-        sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", made.name)))
-            .execute(&mut conn)
+        let mut conn = PgConnection::connect(&made.server)
             .await
-            .expect("the database was there");
+            .expect("the server of the tests");
+        sqlx::raw_sql(AssertSqlSafe(format!(
+            "DROP DATABASE {} WITH (FORCE)",
+            made.name
+        )))
+        .execute(&mut conn)
+        .await
+        .expect("the database was there");
     }
 
     async fn pool(url: &str, connections: u32) -> PgPool {
-        PgPoolOptions::new().max_connections(connections).connect(url).await.expect("a pool")
+        PgPoolOptions::new()
+            .max_connections(connections)
+            .connect(url)
+            .await
+            .expect("a pool")
     }
 
     async fn run(pool: &PgPool, sql: &'static str) -> sqlx::Result<()> {
@@ -84,11 +95,18 @@ impl TestDatabase for sqlx::Postgres {
     }
 
     async fn change(pool: &PgPool, text: &'static str, key: &str) -> sqlx::Result<u64> {
-        Ok(sqlx::query(sql(text)).bind(key).execute(pool).await?.rows_affected())
+        Ok(sqlx::query(sql(text))
+            .bind(key)
+            .execute(pool)
+            .await?
+            .rows_affected())
     }
 
     async fn number(pool: &PgPool, text: &'static str, key: &str) -> sqlx::Result<i64> {
-        sqlx::query_scalar(sql(text)).bind(key).fetch_one(pool).await
+        sqlx::query_scalar(sql(text))
+            .bind(key)
+            .fetch_one(pool)
+            .await
     }
 }
 
@@ -98,7 +116,9 @@ pub(crate) fn uuid_like() -> String {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     format!(
         "{:x}_{}_{}",
         now.as_micros(),

@@ -44,8 +44,11 @@ pub trait LedgerConnection: Connection + Debug + sealed::Sealed + 'static {
 /// How a transaction of ours is to be opened.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
-    not(any(feature = "postgres", feature = "mysql")),
-    allow(dead_code, reason = "SQLite has one way to begin")
+    not(all(feature = "postgres", feature = "mysql")),
+    allow(
+        dead_code,
+        reason = "not every database has all of these ways to begin"
+    )
 )]
 pub struct Begin {
     /// How long one lock may be waited for.
