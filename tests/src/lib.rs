@@ -3,6 +3,7 @@
 //! A suite is written once, against the names that a database's module gives ([`sqlite`],
 //! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
+pub mod chance;
 pub mod model;
 pub mod postgres;
 pub mod runner;

@@ -45,6 +45,8 @@ impl TestDatabase for sqlx::MySql {
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
         UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE `key` = ?";
 
+    const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE `key` = ?";
+
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
         let name = format!("idempotent_test_{}", uuid_like());
@@ -72,6 +74,11 @@ impl TestDatabase for sqlx::MySql {
 
     async fn run(pool: &MySqlPool, sql: &'static str) -> sqlx::Result<()> {
         sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn in_transaction(conn: &mut MySqlConnection) -> bool {
+        let inside = sqlx::query_scalar("SELECT @@in_transaction").fetch_one(conn).await;
+        inside.is_ok_and(|inside: i64| inside == 1)
     }
 
     async fn change(pool: &MySqlPool, text: &'static str, key: &str) -> sqlx::Result<u64> {

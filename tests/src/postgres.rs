@@ -54,6 +54,8 @@ impl TestDatabase for sqlx::Postgres {
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
         clock_timestamp() - interval '1 second' WHERE key = ?";
 
+    const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
+
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
         let name = format!("idempotent_test_{}", uuid_like());
@@ -92,6 +94,14 @@ impl TestDatabase for sqlx::Postgres {
 
     async fn run(pool: &PgPool, sql: &'static str) -> sqlx::Result<()> {
         sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn in_transaction(conn: &mut PgConnection) -> bool {
+        // Time stands still in a transaction.
+        const NOW: &str = "SELECT extract(epoch FROM now())::float8";
+        let first: f64 = sqlx::query_scalar(NOW).fetch_one(&mut *conn).await.expect("the time");
+        let second: f64 = sqlx::query_scalar(NOW).fetch_one(conn).await.expect("the time");
+        first == second
     }
 
     async fn change(pool: &PgPool, text: &'static str, key: &str) -> sqlx::Result<u64> {

@@ -41,6 +41,8 @@ impl TestDatabase for sqlx::Sqlite {
         "UPDATE idempotent_keys SET first_at = first_at - 2 * 86400000 WHERE key = ?";
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = 0 WHERE key = ?";
 
+    const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
+
     async fn create() -> (String, TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         (
@@ -66,6 +68,13 @@ impl TestDatabase for sqlx::Sqlite {
 
     async fn run(pool: &SqlitePool, sql: &'static str) -> sqlx::Result<()> {
         sqlx::raw_sql(sql).execute(pool).await.map(drop)
+    }
+
+    async fn in_transaction(conn: &mut Conn) -> bool {
+        // There is no transaction in a transaction.
+        let begun = sqlx::raw_sql("BEGIN").execute(&mut *conn).await;
+        let _ = sqlx::raw_sql("ROLLBACK").execute(conn).await;
+        begun.is_err()
     }
 
     async fn change(pool: &SqlitePool, text: &'static str, key: &str) -> sqlx::Result<u64> {

@@ -35,6 +35,9 @@ pub trait TestDatabase: Backend {
     /// Ends a key's (`?`) retention, as if its time had passed.
     const END_RETENTION: &'static str;
 
+    /// The fence of a key (`?`): how often it was taken over, and once for its claim.
+    const FENCE: &'static str;
+
     /// Makes an empty database.
     fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
 
@@ -46,6 +49,9 @@ pub trait TestDatabase: Backend {
 
     /// Runs statements that return nothing.
     fn run(pool: &Pool<Self>, sql: &'static str) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// Whether a connection is inside a transaction, whoever began it.
+    fn in_transaction(conn: &mut Self::Connection) -> impl Future<Output = bool> + Send;
 
     /// Changes rows, and gives their number.
     fn change(
@@ -87,6 +93,13 @@ impl<DB: TestDatabase> World<DB> {
         Store::new(DB::pool(&self.url, connections).await)
     }
 
+    /// The same, where a connection is waited for no longer than this.
+    pub async fn impatient(&self, connections: u32, patience: Duration) -> Store<DB> {
+        let pool = DB::pool(&self.url, connections).await;
+        let options = pool.options().clone().acquire_timeout(patience);
+        Store::new(options.connect_lazy_with((*pool.connect_options()).clone()))
+    }
+
     /// Runs statements on the database.
     pub async fn run(&self, sql: &'static str) {
         DB::run(self.store.pool(), sql).await.expect(sql);
@@ -106,6 +119,11 @@ impl<DB: TestDatabase> World<DB> {
     /// How many rows the ledger has for a key.
     pub async fn rows(&self, key: &str) -> i64 {
         self.number(DB::KEY_ROWS, key).await
+    }
+
+    /// The fence of a key.
+    pub async fn fence(&self, key: &str) -> i64 {
+        self.number(DB::FENCE, key).await
     }
 
     /// Ends a key's lease, as if its time had passed.
@@ -137,6 +155,12 @@ impl<DB: TestDatabase> World<DB> {
         self.store.pool().close().await;
         DB::drop_database(&self.guard).await;
     }
+}
+
+/// Whether the next connection of a pool is inside a transaction that somebody left open.
+pub async fn left_open<DB: TestDatabase>(pool: &Pool<DB>) -> bool {
+    let mut conn = pool.acquire().await.expect("a connection");
+    DB::in_transaction(&mut conn).await
 }
 
 impl<DB: TestDatabase> Clone for World<DB> {

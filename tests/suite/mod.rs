@@ -5,9 +5,12 @@ use idempotent_tests::runner::Case;
 mod business;
 
 mod basics;
+mod concurrency;
+mod failures;
 mod inputs;
 mod key_parts;
 mod keys;
+mod leases;
 mod results;
 mod steps;
 
@@ -15,9 +18,12 @@ mod steps;
 pub fn cases() -> Vec<Case> {
     [
         basics::cases(),
+        concurrency::cases(),
+        failures::cases(),
         inputs::cases(),
         key_parts::cases(),
         keys::cases(),
+        leases::cases(),
         results::cases(),
         steps::cases(),
     ]
