@@ -80,9 +80,13 @@ fn newtype(
             span: Span::mixed_site(),
         }),
     };
+    // The type is said, so that a bound that it does not meet underlines it.
+    let ty = &field.ty;
     Write {
-        body: quote_spanned!(Span::mixed_site()=> #runtime::KeyPart::write(&self.#member, part);),
-        field: Some(field.ty.clone()),
+        body: quote_spanned! {Span::mixed_site()=>
+            <#ty as #runtime::KeyPart>::write(&self.#member, part);
+        },
+        field: Some(ty.clone()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`signature`]: the outer function's head
 //! - [`body`]: the nested function, or the hidden method, that holds the user's body
 //! - [`steps`]: what runs around it
+//! - [`site`]: what is known of it before any call
 //! - [`ask`]: calls of the user's functions
 //! - [`read`]: arguments, read before the body takes them
 //!
@@ -16,6 +17,7 @@ mod ask;
 mod body;
 mod read;
 mod signature;
+mod site;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,14 @@
 //! - `mod.rs`: the model, and the order of things
 //! - [`names`]: what can be named, and how it is read
 //! - [`key`]: placeholders become values
+//! - [`questions`]: the functions to ask, and their arguments
 //! - [`inputs`]: every argument is accounted for
 //! - [`rules`]: arguments that go together, and that don't
 
 mod inputs;
 mod key;
 mod names;
+mod questions;
 mod rules;
 #[cfg(test)]
 mod tests;

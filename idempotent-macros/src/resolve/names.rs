@@ -1,12 +1,10 @@
 //! What a placeholder, a guard or a list can name, and how it is read.
 
 use proc_macro2::{Ident, Span};
-use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::{Expr, ExprPath, Type};
+use syn::{Expr, Type};
 
-use super::{KeyPiece, Question};
-use crate::args::{Args, Call};
+use crate::args::Args;
 use crate::function::{Function, pattern, peel};
 use crate::problems::{Problems, list, nearest};
 
@@ -209,53 +207,6 @@ impl Names {
         let inputs = |name: &&Name| name.role == Role::Input;
         self.all.iter().filter(inputs)
     }
-
-    /// A call that the attribute asks for, with its arguments found.
-    pub(super) fn question(
-        &self,
-        call: &Call,
-        key: &[KeyPiece],
-        function: &Function,
-        problems: &mut Problems,
-    ) -> Question {
-        self.check_shadowed(&call.path, function, problems);
-        let arguments = match &call.arguments {
-            None => of_key(key),
-            Some(dotted) => dotted
-                .iter()
-                .filter_map(|dotted| {
-                    let name = self.find(&dotted.root, problems)?;
-                    Some(name.value(dotted.fields.clone(), dotted.root.span()))
-                })
-                .collect(),
-        };
-        Question {
-            path: call.path.clone(),
-            text: call.path.to_token_stream().to_string().replace(' ', ""),
-            arguments,
-        }
-    }
-
-    /// A guard of the same name as an argument: the argument would be called.
-    fn check_shadowed(&self, path: &ExprPath, function: &Function, problems: &mut Problems) {
-        let Some(name) = path.path.get_ident() else {
-            return;
-        };
-        let text = name.unraw().to_string();
-        let plain = |param: &crate::function::Param| {
-            pattern::bindings(&param.pat, &param.ty)
-                .iter()
-                .any(|binding| binding.ident.unraw() == text)
-        };
-        if function.params.iter().any(plain) {
-            problems
-                .report(
-                    path,
-                    format!("`{text}` is an argument here, not a function"),
-                )
-                .help(format!("say where the function is, such as `self::{text}`"));
-        }
-    }
 }
 
 impl Name {
@@ -287,17 +238,6 @@ impl Name {
     pub(super) fn ident(&self) -> &Ident {
         &self.ident
     }
-}
-
-/// The key's values, each once.
-fn of_key(key: &[KeyPiece]) -> Vec<Value> {
-    let mut found: Vec<Value> = Vec::new();
-    for value in key.iter().filter_map(KeyPiece::value) {
-        if found.iter().all(|known| known.name != value.name) {
-            found.push(value.clone());
-        }
-    }
-    found
 }
 
 /// The name that `store = …` begins with.

@@ -1,0 +1,213 @@
+//! What runs around the body, in line: no closure, no box, so that `Send` and lifetimes are what
+//! the user's own types make them.
+//!
+//! - `mod.rs`: the order of things; claim, body, result
+//! - [`questions`]: what the user's other functions are asked, and what their answers lead to
+//!
+//! key and inputs, claim, condition, guard, look-up, body, result, guard again, completion. Every
+//! early end consumes the run: `skip`, `fail` and `complete` take it.
+
+mod questions;
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+use super::ask::Ask;
+use super::body::Body;
+use super::signature::without_lifetimes;
+use super::{angles, colons, generated, read, runtime, site, start};
+use crate::function::first::Kind;
+use crate::resolve::{Frame, Plan, Question};
+
+/// All of it, up to the value of the outer function.
+pub(super) fn all(frame: &Frame, plan: &Plan, body: &Body) -> TokenStream {
+    let steps = Steps::of(frame, plan);
+    let parts = [
+        site::site(plan, &steps.private),
+        read::for_editors(frame).unwrap_or_default(),
+        read::patterns(frame, &plan.bound),
+        steps.contract(),
+        read::key(frame, plan, &steps.private),
+        read::inputs(frame, plan, &steps.private),
+        steps.claim(),
+        steps.condition(),
+        steps.guard(),
+        steps.reconcile(),
+        steps.keep(),
+        steps.run(body),
+        steps.result(),
+        steps.guard_again(),
+        generated!(__contract.performed(__run.complete(__stored).await, __value)),
+    ];
+    parts.into_iter().collect()
+}
+
+struct Steps<'a> {
+    frame: &'a Frame,
+    plan: &'a Plan,
+    /// The runtime's path.
+    rt: TokenStream,
+    /// The part of it that only expansions call.
+    private: TokenStream,
+    /// `__run.conn()`
+    connection: TokenStream,
+    guard: Option<Ask<'a>>,
+    existing: Option<Ask<'a>>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(frame: &'a Frame, plan: &'a Plan) -> Self {
+        let rt = runtime(frame.runtime.as_ref(), Span::mixed_site());
+        let ask = |question: &'a Option<Question>| question.as_ref().map(Ask::new);
+        Self {
+            frame,
+            plan,
+            private: generated!(#rt::__private),
+            rt,
+            connection: generated!(__run.conn()),
+            guard: ask(&plan.guard),
+            existing: ask(&plan.existing),
+        }
+    }
+
+    /// Checks the bounds of the result and the error, here only and at the user's own types.
+    fn contract(&self) -> TokenStream {
+        // A job without a return type is refused before it gets here.
+        let ty = self.frame.function.output.ty.as_ref();
+        let span = ty.map_or_else(Span::mixed_site, start);
+        let path = runtime(self.frame.runtime.as_ref(), span);
+        let open = colons(span);
+        let arguments = angles(span, &ty.to_token_stream());
+        let made = generated!(#path::__private::contract_of #open #arguments);
+        generated!(let __contract = #made(&__IDEMPOTENT_SITE);)
+    }
+
+    fn claim(&self) -> TokenStream {
+        let Some(first) = &self.frame.function.first else {
+            return TokenStream::new();
+        };
+        let private = &self.private;
+        let ty = without_lifetimes(&first.ty, &self.frame.function.sig.generics);
+        let (begin, store_of, run) = match first.kind {
+            Kind::Transactional => (
+                generated!(transactional),
+                generated!(store_for_connection),
+                generated!(mut __run),
+            ),
+            Kind::Leased => (
+                generated!(leased),
+                generated!(store_for_job),
+                generated!(mut __claim),
+            ),
+        };
+        let store = self
+            .plan
+            .store
+            .as_ref()
+            .map(|store| generated!(let store = #private::#store_of::<#ty, _>(&#store);));
+        let open = (first.kind == Kind::Leased).then(|| self.open());
+        generated! {
+            #store
+            let #run = match #private::#begin::<#ty, _>(
+                &__IDEMPOTENT_SITE, store, __key, __inputs,
+            ).await {
+                ::core::result::Result::Ok(#private::Begun::Run(__run)) => __run,
+                ::core::result::Result::Ok(#private::Begun::Stored(__stored)) => {
+                    return __contract.replay(__stored);
+                }
+                ::core::result::Result::Err(__error) => {
+                    return ::core::result::Result::Err(__contract.error(__error));
+                }
+            };
+            #open
+        }
+    }
+
+    /// A leased run, with a connection to read through if something is asked before the body.
+    fn open(&self) -> TokenStream {
+        let asks = self.plan.guard.is_some() || self.plan.skip_if.is_some();
+        let before = asks.then(|| self.or_fail(&generated!(before())));
+        generated! {
+            let mut __run = __claim.open();
+            #before
+        }
+    }
+
+    fn run(&self, body: &Body) -> TokenStream {
+        let call = body.call(self.frame, &generated!(__run.first()));
+        let error = fail(&generated!(__contract.error(__error)));
+        let private = &self.private;
+        let failed = match self.plan.unique.is_some() {
+            true => {
+                let skip = self.violated();
+                let failed = fail(&generated!(__error));
+                generated! {{
+                    let __violated = {
+                        use #private::{ChainOfAsRef as _, ChainOfError as _};
+                        __run.violation((&&#private::Chain(&__error)).links())
+                    };
+                    if let ::core::option::Option::Some(__skip) = __run.already(__violated).await {
+                        #skip
+                    }
+                    #failed
+                }}
+            }
+            false => fail(&generated!(__error)),
+        };
+        let deferred = self.plan.unique.is_some().then(|| self.deferred());
+        generated! {
+            let __watch = __run.watch();
+            let __value = match __watch.body(#call).await {
+                ::core::result::Result::Ok(::core::result::Result::Ok(__value)) => __value,
+                ::core::result::Result::Ok(::core::result::Result::Err(__error)) => #failed,
+                ::core::result::Result::Err(__error) => #error,
+            };
+            #deferred
+        }
+    }
+
+    /// Constraints that the database checks late are checked now.
+    fn deferred(&self) -> TokenStream {
+        let skip = self.violated();
+        let error = fail(&generated!(__contract.error(__error)));
+        generated! {
+            match __run.deferred().await {
+                ::core::result::Result::Ok(::core::option::Option::None) => {}
+                ::core::result::Result::Ok(::core::option::Option::Some(__skip)) => { #skip }
+                ::core::result::Result::Err(__error) => #error,
+            }
+        }
+    }
+
+    fn result(&self) -> TokenStream {
+        let settle = self.settle(&generated!(__value));
+        let after = (self.plan.kind == Kind::Leased).then(|| self.or_fail(&generated!(after())));
+        generated!(#settle #after)
+    }
+
+    /// Encodes the value, and takes what is decoded from that.
+    fn settle(&self, value: &TokenStream) -> TokenStream {
+        let error = fail(&generated!(__contract.error(__error)));
+        generated! {
+            let (__value, __stored) = match __contract.settle(#value) {
+                ::core::result::Result::Ok(__settled) => __settled,
+                ::core::result::Result::Err(__error) => #error,
+            };
+        }
+    }
+
+    /// Awaits a step of the runtime.
+    fn or_fail(&self, step: &TokenStream) -> TokenStream {
+        let error = fail(&generated!(__contract.error(__error)));
+        generated! {
+            if let ::core::result::Result::Err(__error) = __run.#step.await {
+                #error
+            }
+        }
+    }
+}
+
+/// Undoes the run, and returns the error.
+fn fail(error: &TokenStream) -> TokenStream {
+    generated!(return ::core::result::Result::Err(__run.fail(#error).await))
+}

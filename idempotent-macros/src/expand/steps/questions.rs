@@ -1,0 +1,168 @@
+//! What the user's other functions are asked, and what their answers lead to.
+
+use proc_macro2::{Ident, Span, TokenStream};
+
+use super::super::ask::Ask;
+use super::super::{generated, located};
+use super::{Steps, fail};
+
+impl Steps<'_> {
+    /// The precondition: true or no record, and there is nothing to do.
+    pub(super) fn condition(&self) -> TokenStream {
+        let Some(question) = &self.plan.skip_if else {
+            return TokenStream::new();
+        };
+        let (private, rt) = (&self.private, &self.rt);
+        let ask = Ask::new(question);
+        let call = ask.before(&self.connection);
+        let answer = self.answer("condition", &call);
+        let error = fail(&ask.convert());
+        generated! {
+            #answer
+            match __answer {
+                ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
+                ::core::result::Result::Ok(_) => {
+                    return __contract.skipped(__run.skip().await, #rt::Skip::Condition);
+                }
+                ::core::result::Result::Err(__error) => #error,
+            }
+        }
+    }
+
+    /// The guard, before the body.
+    pub(super) fn guard(&self) -> TokenStream {
+        let Some(guard) = &self.guard else {
+            return TokenStream::new();
+        };
+        let (private, rt) = (&self.private, &self.rt);
+        let call = guard.before(&self.connection);
+        let answer = self.answer(self.verdict(), &call);
+        let done = match &self.existing {
+            Some(existing) => self.load(existing, &existing.before(&self.connection)),
+            None => generated! {
+                return __contract.skipped(__run.skip().await, #rt::Skip::Guard);
+            },
+        };
+        let arms = match self.plan.may_be_missing {
+            true => generated! {
+                ::core::result::Result::Ok(#private::Verdict::Done) => { #done }
+                ::core::result::Result::Ok(#private::Verdict::Missing) => {
+                    return __contract.skipped(__run.skip().await, #rt::Skip::Missing);
+                }
+            },
+            false => generated!(::core::result::Result::Ok(_) => { #done }),
+        };
+        let error = fail(&guard.convert());
+        generated! {
+            #answer
+            match __answer {
+                ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
+                #arms
+                ::core::result::Result::Err(__error) => #error,
+            }
+        }
+    }
+
+    /// A leftover attempt is looked up before it is repeated.
+    pub(super) fn reconcile(&self) -> TokenStream {
+        let Some(question) = &self.plan.reconcile else {
+            return TokenStream::new();
+        };
+        let ask = Ask::new(question);
+        let call = ask.before(&generated!(__run.first()));
+        let (found, none, err) = (ask.ok(&ask.some()), ask.ok(&generated!(_)), ask.err());
+        let error = fail(&ask.convert());
+        let settle = self.settle(&generated!(__found));
+        let after = self.or_fail(&generated!(after()));
+        generated! {
+            if __run.is_leftover() {
+                let __answer = #call;
+                match __answer {
+                    #found => {
+                        #settle
+                        #after
+                        return __contract.replayed(__run.complete(__stored).await, __value);
+                    }
+                    #none => {}
+                    #err => #error,
+                }
+            }
+        }
+    }
+
+    /// Clones what is needed once the body has taken the arguments.
+    pub(super) fn keep(&self) -> TokenStream {
+        let guard = self.guard.as_ref().map(|guard| guard.keep("again"));
+        let after_violation = self.plan.unique.is_some();
+        let existing = self.existing.as_ref().filter(|_| after_violation);
+        let existing = existing.map(|existing| existing.keep("existing"));
+        generated!(#guard #existing)
+    }
+
+    /// What a violated constraint leads to, the body's writes undone; `skip` says which it was.
+    pub(super) fn violated(&self) -> TokenStream {
+        let Some(existing) = &self.existing else {
+            return generated!(return __contract.skipped(__run.skip().await, __skip););
+        };
+        let load = self.load(existing, &existing.after("existing", &self.connection));
+        generated! {
+            let _ = __skip;
+            #load
+        }
+    }
+
+    /// Answers with the value that is already there.
+    fn load(&self, existing: &Ask<'_>, call: &TokenStream) -> TokenStream {
+        let error = fail(&existing.convert());
+        let ok = existing.ok(&generated!(__found));
+        let err = existing.err();
+        let found = located(existing.span, &generated!(__found));
+        generated! {
+            let __answer = #call;
+            match __answer {
+                #ok => return __contract.existing(__run.skip().await, #found),
+                #err => #error,
+            }
+        }
+    }
+
+    /// The guard, held to its word after the body.
+    pub(super) fn guard_again(&self) -> TokenStream {
+        let Some(guard) = &self.guard else {
+            return TokenStream::new();
+        };
+        let private = &self.private;
+        let call = guard.after("again", &self.connection);
+        let answer = self.answer(self.verdict(), &call);
+        let unmet = fail(&generated!(__contract.error(__error)));
+        let error = fail(&guard.convert());
+        generated! {
+            #answer
+            match __answer {
+                ::core::result::Result::Ok(#private::Verdict::NotYet) => {
+                    let __error = __run.unmet();
+                    #unmet
+                }
+                ::core::result::Result::Ok(_) => {}
+                ::core::result::Result::Err(__error) => #error,
+            }
+        }
+    }
+
+    /// How the guard's answer is read: with `existing`, a job that cannot skip has no word for a
+    /// missing record.
+    fn verdict(&self) -> &'static str {
+        match self.plan.may_be_missing {
+            true => "verdict",
+            false => "certain",
+        }
+    }
+
+    /// `let __answer = verdict(paid(…).await);`, apart from the `match` that reads it: no borrow of
+    /// the call may last into its arms.
+    fn answer(&self, reader: &str, call: &TokenStream) -> TokenStream {
+        let private = &self.private;
+        let reader = Ident::new(reader, Span::mixed_site());
+        generated!(let __answer = #private::#reader(#call);)
+    }
+}
