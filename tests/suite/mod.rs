@@ -10,6 +10,7 @@ mod failures;
 mod inputs;
 mod key_parts;
 mod keys;
+mod late;
 mod leases;
 mod results;
 mod steps;
@@ -23,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         inputs::cases(),
         key_parts::cases(),
         keys::cases(),
+        late::cases(),
         leases::cases(),
         results::cases(),
         steps::cases(),
