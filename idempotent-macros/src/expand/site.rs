@@ -29,6 +29,7 @@ pub(super) fn site(plan: &Plan, private: &TokenStream) -> TokenStream {
         let text = &guard.text;
         generated!(.guard(#text))
     });
+    let reconcile = plan.reconcile.as_ref().map(|_| generated!(.reconcile()));
     let unique = plan.unique.as_ref().map(unique);
     generated! {
         static __IDEMPOTENT_SITE: #private::Site = #private::Site::new(
@@ -36,7 +37,7 @@ pub(super) fn site(plan: &Plan, private: &TokenStream) -> TokenStream {
             ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
-        ) #wait #retain #lease #window #guard #unique;
+        ) #wait #retain #lease #window #guard #reconcile #unique;
     }
 }
 
