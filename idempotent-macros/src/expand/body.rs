@@ -11,7 +11,7 @@ use syn::{Attribute, FnArg, GenericParam, Meta, Visibility};
 
 use super::generated;
 use super::signature::{is_instrument, turbofish};
-use crate::function::Function;
+use crate::function::{Function, Param, pattern};
 use crate::resolve::Frame;
 
 /// The body's function, and the way to call it.
@@ -36,7 +36,7 @@ impl Body {
                 function.sig.ident.unraw(),
                 span = Span::mixed_site()
             );
-            let item = item(function, &name, &sibling_attributes(function));
+            let item = item(frame, &name, &sibling_attributes(function));
             let private = matches!(function.vis, Visibility::Inherited);
             Self {
                 nested: private.then(|| in_its_stead(function, &name)),
@@ -46,7 +46,7 @@ impl Body {
         } else {
             let name = Ident::new("__idempotent_body", Span::mixed_site());
             Self {
-                nested: Some(item(function, &name, &nested_attributes(function))),
+                nested: Some(item(frame, &name, &nested_attributes(function))),
                 sibling: None,
                 path: generated!(#name #turbofish),
             }
@@ -96,20 +96,32 @@ fn in_its_stead(function: &Function, name: &Ident) -> TokenStream {
     }
 }
 
-fn item(function: &Function, name: &Ident, attrs: &[Attribute]) -> TokenStream {
+fn item(frame: &Frame, name: &Ident, attrs: &[Attribute]) -> TokenStream {
+    let function = &frame.function;
     let mut sig = function.sig.clone();
     sig.ident = name.clone();
-    for argument in &mut sig.inputs {
+    for (index, argument) in sig.inputs.iter_mut().enumerate() {
         let attrs = match argument {
             FnArg::Receiver(receiver) => &mut receiver.attrs,
             FnArg::Typed(typed) => &mut typed.attrs,
         };
         attrs.retain(|attr| is_lint(attr) || is_condition(attr));
+        let param = function.params.iter().find(|param| param.index == index);
+        if param.is_some_and(|param| is_used(param, frame)) {
+            attrs.insert(0, syn::parse_quote!(#[allow(unused_variables)]));
+        }
     }
     let body = &function.body;
     // The outer function has them all, and says so once.
     let many = (sig.inputs.len() > 4).then(|| generated!(#[allow(clippy::too_many_arguments)]));
     generated!(#many #(#attrs)* #sig #body)
+}
+
+/// Whether the attribute uses a parameter: then the body need not.
+fn is_used(param: &Param, frame: &Frame) -> bool {
+    let bindings = pattern::bindings(&param.pat, &param.ty);
+    let mut names = bindings.iter().map(|binding| binding.ident.unraw());
+    names.any(|name| frame.used.iter().any(|used| name == *used))
 }
 
 /// Lints reach a nested function through the outer one.

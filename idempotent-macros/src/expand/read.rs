@@ -74,7 +74,7 @@ pub(super) fn inputs(frame: &Frame, plan: &Plan, private: &TokenStream) -> Token
 /// Lets editors see the arguments inside the key's text; the compiler sees nothing of it.
 pub(super) fn for_editors(frame: &Frame) -> Option<TokenStream> {
     let format = frame.format.as_ref()?;
-    let patterns = patterns(frame, &frame.in_key);
+    let patterns = patterns(frame, &frame.used);
     Some(generated! {
         #[allow(unexpected_cfgs)]
         {

@@ -41,8 +41,8 @@ pub(crate) struct Frame {
     pub(crate) named: Vec<ExprPath>,
     /// The key's text as a format string, for editors, if it is one.
     pub(crate) format: Option<Literal>,
-    /// The names in the key.
-    pub(crate) in_key: Vec<String>,
+    /// The names that the attribute uses, in the key and for its questions.
+    pub(crate) used: Vec<String>,
 }
 
 /// A job, with nothing left to decide.
@@ -122,20 +122,19 @@ pub(crate) fn resolve(
 
     let questions = [&guard, &skip_if, &existing, &reconcile];
     let named = questions.into_iter().flatten();
+    let asked = named.clone().flat_map(|question| &question.arguments);
+    let of_key = key.iter().filter_map(KeyPiece::value);
+    let used: Vec<String> = of_key
+        .chain(asked)
+        .map(|value| value.root.clone())
+        .collect();
     let frame = Frame {
         can_skip: rules::can_skip(&args),
         has_own_store: args.store.is_given(),
-        named: named
-            .clone()
-            .map(|question| question.path.clone())
-            .collect(),
+        named: named.map(|question| question.path.clone()).collect(),
         runtime: args.runtime.value().cloned(),
         format,
-        in_key: key
-            .iter()
-            .filter_map(KeyPiece::value)
-            .map(|value| value.root.clone())
-            .collect(),
+        used,
         function,
     };
     let kind = frame.function.first.as_ref().map(|first| first.kind);
@@ -143,12 +142,8 @@ pub(crate) fn resolve(
         return (frame, None);
     };
 
-    let read = key
-        .iter()
-        .filter_map(KeyPiece::value)
-        .chain(&inputs)
-        .chain(named.flat_map(|question| &question.arguments));
-    let mut bound: Vec<String> = read.map(|value| value.root.clone()).collect();
+    let mut bound = frame.used.clone();
+    bound.extend(inputs.iter().map(|value| value.root.clone()));
     bound.extend(names::store_root(&args).map(|root| root.unraw().to_string()));
 
     let name = args.name.value();
