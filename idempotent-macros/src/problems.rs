@@ -145,6 +145,26 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
+/// Tokens as a user would write them: without the spaces that printing tokens puts between them.
+pub(crate) fn code(tokens: impl ToTokens) -> String {
+    let mut code = tokens.to_token_stream().to_string();
+    for (spaced, close) in [
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" < ", "<"),
+        ("< ", "<"),
+        (" >", ">"),
+        (" ,", ","),
+        ("& ", "&"),
+        (" (", "("),
+        (" !", "!"),
+        (" ;", ";"),
+    ] {
+        code = code.replace(spaced, close);
+    }
+    code
+}
+
 /// Names as they stand in a sentence: `` `a`, `b` ``.
 pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();

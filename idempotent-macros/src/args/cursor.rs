@@ -7,7 +7,7 @@ use syn::parse::ParseStream;
 use syn::{Ident, Token, token};
 
 use super::{begins, example};
-use crate::problems::Problems;
+use crate::problems::{Problems, code};
 
 /// Reads the comma after an argument, or says what is in its place.
 pub(super) fn separator(input: ParseStream, problems: &mut Problems) {
@@ -26,15 +26,12 @@ pub(super) fn separator(input: ParseStream, problems: &mut Problems) {
     if begins(input) {
         let next = input.fork().parse::<TokenTree>().ok();
         let name = next.as_ref().map(ToString::to_string).unwrap_or_default();
-        problems.report(
-            &next.to_token_stream(),
-            format!("a comma is missing before `{name}`"),
-        );
+        problems.report(&next, format!("a comma is missing before `{name}`"));
         return;
     }
     let rest = rest_of_argument(input);
     problems
-        .report(&rest, format!("unexpected `{rest}`"))
+        .report(&rest, format!("unexpected `{}`", code(&rest)))
         .help("a comma ends an argument");
     if input.peek(Token![,]) {
         take(input);

@@ -1,7 +1,6 @@
 //! Durations: `500ms`, `30s`, `5m`, `24h`, `30d`. Rust lexes a number and its suffix as one token,
 //! so they need no quotes.
 
-use quote::ToTokens;
 use syn::parse::ParseStream;
 use syn::{Ident, Lit, LitInt, LitStr, Token};
 
@@ -73,7 +72,7 @@ fn positive(
     }
     let value = ahead.parse::<Lit>().ok();
     problems
-        .report(&value.to_token_stream(), format!("`{name}` is zero: {why}"))
+        .report(&value, format!("`{name}` is zero: {why}"))
         .help(format!("write `{}`", example(&name.to_string())));
     None
 }

@@ -161,7 +161,7 @@ pub(super) fn names(
     let found = list(input, problems)?;
     if found.is_empty() {
         problems
-            .report(&group.to_token_stream(), format!("`{name}` names nothing"))
+            .report(&group, format!("`{name}` names nothing"))
             .help(format!("write `{example}`, or leave it out"));
         return None;
     }

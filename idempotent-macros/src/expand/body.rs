@@ -11,7 +11,7 @@ use syn::{Attribute, FnArg, GenericParam, Meta, Visibility};
 
 use super::generated;
 use super::signature::{is_instrument, turbofish};
-use crate::function::{Function, Param, pattern};
+use crate::function::{Function, Param, mentions, pattern};
 use crate::resolve::Frame;
 
 /// The body's function, and the way to call it.
@@ -107,7 +107,7 @@ fn item(frame: &Frame, name: &Ident, attrs: &[Attribute]) -> TokenStream {
         };
         attrs.retain(|attr| is_lint(attr) || is_condition(attr));
         let param = function.params.iter().find(|param| param.index == index);
-        if param.is_some_and(|param| is_used(param, frame)) {
+        if param.is_some_and(|param| is_used_outside(param, frame)) {
             attrs.insert(0, syn::parse_quote!(#[allow(unused_variables)]));
         }
     }
@@ -117,11 +117,12 @@ fn item(frame: &Frame, name: &Ident, attrs: &[Attribute]) -> TokenStream {
     generated!(#many #(#attrs)* #sig #body)
 }
 
-/// Whether the attribute uses a parameter: then the body need not.
-fn is_used(param: &Param, frame: &Frame) -> bool {
-    let bindings = pattern::bindings(&param.pat, &param.ty);
-    let mut names = bindings.iter().map(|binding| binding.ident.unraw());
-    names.any(|name| frame.used.iter().any(|used| name == *used))
+/// Whether the attribute uses a parameter that the body does not: it is not unused.
+fn is_used_outside(param: &Param, frame: &Frame) -> bool {
+    let body = frame.function.body.stream();
+    let bindings = pattern::bindings(&param.pat, &param.ty).into_iter();
+    let mut names = bindings.map(|binding| binding.ident);
+    names.any(|name| frame.used.iter().any(|used| name.unraw() == *used) && !mentions(&body, &name))
 }
 
 /// Lints reach a nested function through the outer one.
@@ -164,7 +165,7 @@ fn instrument(attr: &Attribute, function: &Function) -> Attribute {
             let mut tokens = list.tokens.clone().into_iter();
             let has_name = match tokens.next() {
                 Some(proc_macro2::TokenTree::Literal(_)) => true,
-                Some(_) => crate::function::mentions(
+                Some(_) => mentions(
                     top_level(&list.tokens),
                     &Ident::new("name", Span::call_site()),
                 ),

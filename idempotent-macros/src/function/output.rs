@@ -10,7 +10,7 @@ use syn::{
 
 use super::first::generic_types;
 use super::peel;
-use crate::problems::Problems;
+use crate::problems::{Problems, code};
 
 /// What a job returns.
 pub(crate) struct Output {
@@ -95,7 +95,7 @@ fn owned(ty: &Type) -> String {
         Type::ImplTrait(_) => "T".to_owned(),
         Type::Reference(_) => "String".to_owned(),
         Type::Never(_) => "()".to_owned(),
-        ty => ty.to_token_stream().to_string().replace(' ', ""),
+        ty => code(ty),
     }
 }
 

@@ -2,7 +2,6 @@
 //! mended as far as callers see it, so that they compile on.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::{Attribute, FnArg, Ident, Safety, Signature, Token};
 
 use super::{Function, mentions};
@@ -46,7 +45,7 @@ pub(super) fn not_a_function(item: &TokenStream, problems: &mut Problems) {
     };
     problems
         .report(
-            &found.to_token_stream(),
+            &found,
             format!("`#[idempotent]` stands on an `async fn` with a body, not on {what}"),
         )
         .help("put it on the functions themselves");

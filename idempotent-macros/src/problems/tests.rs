@@ -1,4 +1,4 @@
-use super::{Problems, list, nearest, underlined};
+use super::{Problems, code, list, nearest, underlined};
 
 #[test]
 fn carets_are_counted_in_characters() {
@@ -46,4 +46,14 @@ fn a_problem_is_its_message_its_drawing_and_its_help() {
         ["no argument named `x`\n\n  a_<x>\n    ^^^\n\nhelp: did you mean `y`?"]
     );
     assert!(!problems.is_empty());
+}
+
+#[test]
+fn code_is_shown_as_it_is_written() {
+    let shown = code(quote::quote!(Result<Vec<Box<dyn Fn(&u8)>>, [shop::E; 2]>));
+    assert_eq!(shown, "Result<Vec<Box<dyn Fn(&u8)>>, [shop::E; 2]>");
+    assert_eq!(
+        code(quote::quote!(<Self as Shop>::paid::<u8>)),
+        "<Self as Shop>::paid::<u8>"
+    );
 }

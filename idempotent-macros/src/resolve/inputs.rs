@@ -1,12 +1,12 @@
 //! Every argument is accounted for: it is in the key, fingerprinted, or said to be neither.
 
-use quote::ToTokens;
+use syn::Type;
 use syn::ext::IdentExt;
 
 use super::KeyPiece;
-use super::names::{Names, Role, Value};
+use super::names::{Name, Names, Role, Value};
 use crate::args::Args;
-use crate::function::{Function, mentions};
+use crate::function::{Function, mentions, peel};
 use crate::problems::Problems;
 
 /// Applies `inputs(…)` and `ignore(…)`.
@@ -90,18 +90,17 @@ fn check_destructured(
     listed: &dyn Fn(&str) -> bool,
     problems: &mut Problems,
 ) {
-    let dependencies = || {
-        names
-            .all
-            .iter()
-            .filter(|name| name.role == Role::Dependency)
+    let by_reference = |name: &&Name| match &name.param {
+        Some((_, ty)) => name.role == Role::Dependency && matches!(peel(ty), Type::Reference(_)),
+        None => false,
     };
+    let dependencies = || names.all.iter().filter(by_reference);
     for name in dependencies() {
         let text = name.text.as_str();
         let in_key = |text: &str| parts(key).any(|value| value.root == text);
-        let index = |name: &super::names::Name| name.param.as_ref().map(|(index, _)| *index);
+        let index = |name: &Name| name.param.as_ref().map(|(index, _)| *index);
         let mut siblings = dependencies().filter(|other| index(other) == index(name));
-        if index(name).is_none() || in_key(text) || listed(text) {
+        if in_key(text) || listed(text) {
             continue;
         }
         if let Some(other) = siblings.find(|other| in_key(&other.text)) {
@@ -139,7 +138,7 @@ pub(super) fn check_generics(
     }
     for parameter in generics.type_params() {
         let ident = &parameter.ident;
-        let shows = |name: &super::names::Name| {
+        let shows = |name: &Name| {
             let shown = name.role == Role::Input || name.ignored;
             let ty = name.param.as_ref().map(|(_, ty)| ty);
             shown && ty.is_some_and(|ty| mentions(ty, ident))
@@ -172,7 +171,7 @@ pub(super) fn fingerprinted(key: &[KeyPiece], names: &Names) -> Vec<Value> {
         let is_input = matches!(name.role, Role::Input | Role::Constant);
         is_input && !name.ignored && !whole(key, &name.text)
     });
-    inputs.map(super::names::Name::input).collect()
+    inputs.map(Name::input).collect()
 }
 
 /// Reports the names that are ignored and wholly in the key.
@@ -182,7 +181,7 @@ pub(super) fn check_ignored(key: &[KeyPiece], args: &Args, problems: &mut Proble
         if whole(key, &text) {
             problems
                 .report(
-                    &ident.to_token_stream(),
+                    ident,
                     format!("`{text}` is in the key, and cannot be ignored"),
                 )
                 .help("what is in the key tells one piece of work from another: leave it out of `ignore`");

@@ -1,6 +1,6 @@
 //! The key's placeholders become values, or are reported where they stand in its text.
 
-use proc_macro2::Literal;
+use proc_macro2::{Literal, TokenStream};
 use syn::LitStr;
 
 use super::KeyPiece;
@@ -22,7 +22,7 @@ pub(super) fn template(
         Slot::Broken(_) => return Template::default(),
         Slot::Absent => {
             problems
-                .report(&proc_macro2::TokenStream::new(), "`key` is missing")
+                .report(&TokenStream::new(), "`key` is missing")
                 .help(format!(
                     "write `#[idempotent({})]`",
                     ready_line(function, names)
@@ -100,10 +100,9 @@ pub(super) fn pieces(
 
 fn once(args: &Args, literal: &LitStr, text: &str, placeholders: bool, problems: &mut Problems) {
     if placeholders {
-        let place = args.once.place();
         problems
             .report(
-                &quote::ToTokens::to_token_stream(&place),
+                &args.once.place(),
                 "`once` is for a key without placeholders: a key with them runs once for each",
             )
             .help("leave out `once`, or the placeholders");

@@ -146,12 +146,8 @@ impl Names {
         if self.find(&root, problems).is_none() {
             return;
         }
-        let text = root.unraw().to_string();
-        let param = self.get(&text).and_then(|name| name.param.as_ref());
-        let index = param.map(|(index, _)| *index);
-        for name in &mut self.all {
-            let same = index.is_some() && name.param.as_ref().map(|(index, _)| *index) == index;
-            if same && name.role == Role::Input {
+        for name in self.all.iter_mut().filter(|name| root.unraw() == name.text) {
+            if name.role == Role::Input {
                 name.role = Role::Dependency;
             }
         }

@@ -1,6 +1,5 @@
 //! The functions that the attribute names, and what they are given.
 
-use quote::ToTokens;
 use syn::ExprPath;
 use syn::ext::IdentExt;
 
@@ -8,7 +7,7 @@ use super::names::{Names, Value};
 use super::{KeyPiece, Question};
 use crate::args::Call;
 use crate::function::{Function, Param, pattern};
-use crate::problems::Problems;
+use crate::problems::{Problems, code};
 
 impl Names {
     /// A call that the attribute asks for, with its arguments found.
@@ -32,7 +31,7 @@ impl Names {
         };
         Question {
             path: call.path.clone(),
-            text: call.path.to_token_stream().to_string().replace(' ', ""),
+            text: code(&call.path),
             arguments,
         }
     }

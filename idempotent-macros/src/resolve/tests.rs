@@ -124,6 +124,9 @@ fn the_store_is_a_dependency_of_its_own() {
     assert!(frame.has_own_store);
     assert!(inputs(&plan).is_empty());
     assert!(plan.bound.contains(&"app".to_owned()));
+    let pair = "async fn f(c: &mut C, (app, id, n): (App, i64, u8)) -> R {}";
+    let (_, plan) = self::plan("key = \"<id>\", store = app.store", pair);
+    assert_eq!(inputs(&plan), ["n"]);
     assert!(mistake("key = \"<id>\", store = ap.store", function).contains("did you mean `app`?"));
 }
 
