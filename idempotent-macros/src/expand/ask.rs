@@ -21,6 +21,11 @@ impl<'a> Ask<'a> {
 
     /// `paid(__run.conn(), Clone::clone(&order_id)).await`, before the body.
     pub(super) fn before(&self, connection: &TokenStream) -> TokenStream {
+        self.answer(&self.unasked(connection))
+    }
+
+    /// The same, not yet awaited.
+    pub(super) fn unasked(&self, connection: &TokenStream) -> TokenStream {
         let arguments = self.question.arguments.iter();
         let arguments: Vec<_> = arguments.map(read::clone).collect();
         self.call(connection, &arguments)
@@ -31,7 +36,7 @@ impl<'a> Ask<'a> {
     /// [`keep`]: Self::keep
     pub(super) fn after(&self, role: &str, connection: &TokenStream) -> TokenStream {
         let arguments: Vec<_> = self.names(role).map(ToTokens::into_token_stream).collect();
-        self.call(connection, &arguments)
+        self.answer(&self.call(connection, &arguments))
     }
 
     /// Clones the arguments for a call after the body.
@@ -78,7 +83,10 @@ impl<'a> Ask<'a> {
         let path = &self.question.path;
         let arguments = arguments.iter().map(|value| located(self.span, value));
         let arguments = parens(self.span, generated!(#connection #(, #arguments)*));
-        let answer = generated!(#path #arguments.await);
-        located(self.span, &answer)
+        generated!(#path #arguments)
+    }
+
+    fn answer(&self, call: &TokenStream) -> TokenStream {
+        located(self.span, &generated!(#call.await))
     }
 }

@@ -63,20 +63,26 @@ impl Steps<'_> {
         }
     }
 
-    /// A leftover attempt is looked up before it is repeated.
+    /// A leftover attempt is looked up before it is repeated, and watched over as a body is: a slow
+    /// look-up must not lose the lease.
     pub(super) fn reconcile(&self) -> TokenStream {
         let Some(question) = &self.plan.reconcile else {
             return TokenStream::new();
         };
         let ask = Ask::new(question);
-        let call = ask.before(&generated!(__run.first()));
+        let call = ask.unasked(&generated!(__run.first()));
+        let lost = fail(&generated!(__contract.error(__error)));
         let (found, none, err) = (ask.ok(&ask.some()), ask.ok(&generated!(_)), ask.err());
         let error = fail(&ask.convert());
         let settle = self.settle(&generated!(__found));
         let after = self.or_fail(&generated!(after()));
         generated! {
             if __run.is_leftover() {
-                let __answer = #call;
+                let __watch = __run.watch();
+                let __answer = match __watch.body(#call).await {
+                    ::core::result::Result::Ok(__answer) => __answer,
+                    ::core::result::Result::Err(__error) => #lost,
+                };
                 match __answer {
                     #found => {
                         #settle
