@@ -25,6 +25,8 @@ mod tx;
 mod watch;
 mod within;
 
+#[cfg(feature = "mysql")]
+pub use dialect::mysql::{MYSQL_SCHEMA, MySqlStore};
 #[cfg(feature = "postgres")]
 pub use dialect::postgres::POSTGRES_SCHEMA;
 #[cfg(feature = "sqlite")]
@@ -45,6 +47,8 @@ pub use open::PgStore;
 pub use open::SqliteStore;
 pub use outcome::{Idempotent, JobResult, Never, Outcome, Skip, SkipReason};
 pub use resolve::Resolution;
+#[cfg(feature = "mysql")]
+pub use sqlx::MySql;
 #[cfg(feature = "postgres")]
 pub use sqlx::Postgres;
 #[cfg(feature = "sqlite")]

@@ -19,7 +19,7 @@ use super::{
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::{
-    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Status, Step,
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Standing, Status, Step,
 };
 use crate::site::Unique;
 
@@ -199,8 +199,12 @@ impl Dialect for Sqlite {
         conn: &mut SqliteConnection,
         _: &Claim<'_>,
         _: Option<&()>,
-    ) -> sqlx::Result<bool> {
-        release_mark(conn).await
+    ) -> sqlx::Result<Standing> {
+        Ok(if release_mark(conn).await? {
+            Standing::Open
+        } else {
+            Standing::Escaped
+        })
     }
 
     async fn lease(
