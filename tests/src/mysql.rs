@@ -3,8 +3,7 @@
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, MySqlPool, SqlSafeStr, SqlStr};
 
-use crate::postgres::uuid_like;
-use crate::world::TestDatabase;
+use crate::world::{TestDatabase, uuid_like};
 
 /// The database of this module.
 pub type Db = sqlx::MySql;
