@@ -188,7 +188,9 @@ pub fn uuid_like() -> String {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     format!(
         "{:x}_{}_{}",
         now.as_micros(),

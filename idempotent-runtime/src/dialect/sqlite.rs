@@ -361,7 +361,7 @@ impl Dialect for Sqlite {
         key: &str,
         holder: &Holder,
         step: &Step,
-    ) -> sqlx::Result<bool> {
+    ) -> sqlx::Result<Finished> {
         // Two steps within a millisecond still have an order.
         let done = sqlx::query(concat!(
             "INSERT INTO idempotent_steps (key, name, result, fence, at) SELECT key, ?, ?, fence, max(",
@@ -376,7 +376,11 @@ impl Dialect for Sqlite {
         .bind(holder.fence)
         .execute(conn)
         .await?;
-        Ok(done.rows_affected() == 1)
+        Ok(if done.rows_affected() == 1 {
+            Finished::Done
+        } else {
+            Finished::Lost
+        })
     }
 
     async fn finish_step(
@@ -388,11 +392,7 @@ impl Dialect for Sqlite {
         if !release_mark(conn).await? {
             return Ok(Finished::Escaped);
         }
-        Ok(if Self::record_step(conn, key, holder, step).await? {
-            Finished::Done
-        } else {
-            Finished::Lost
-        })
+        Self::record_step(conn, key, holder, step).await
     }
 
     async fn doubt(conn: &mut SqliteConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {

@@ -41,7 +41,18 @@ pub(super) fn fault(error: &sqlx::Error) -> Fault {
         // Too many connections, of all or of this user; shutting down; the statement or the
         // connection was killed, or took too long; the network; too many transactions or locks; a
         // cluster's node that is not ready.
-        1040 | 1203 | 1226 | 1053 | 1317 | 1927 | 1969 | 3024 | 4031 | 1158..=1161 | 1637 | 1206
+        1040
+        | 1203
+        | 1226
+        | 1053
+        | 1317
+        | 1927
+        | 1969
+        | 3024
+        | 4031
+        | 1158..=1161
+        | 1637
+        | 1206
         | 1047 => Fault::Passing,
         _ => Fault::Lasting,
     }

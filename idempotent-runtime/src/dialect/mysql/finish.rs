@@ -82,14 +82,19 @@ pub(super) async fn finish_lease(
 
 /// A packet that is too large for the server costs the connection, and an error that looks like a
 /// passing one: so the server is asked first, where it matters.
-async fn too_large(conn: &mut MySqlConnection, result: &[u8]) -> sqlx::Result<Option<usize>> {
+pub(super) async fn too_large(
+    conn: &mut MySqlConnection,
+    result: &[u8],
+) -> sqlx::Result<Option<usize>> {
     if result.len() <= SURELY_TAKEN {
         return Ok(None);
     }
     let packet: i64 = sqlx::query_scalar("SELECT CAST(@@max_allowed_packet AS SIGNED)")
         .fetch_one(conn)
         .await?;
-    let limit = usize::try_from(packet).unwrap_or(0).saturating_sub(STATEMENT);
+    let limit = usize::try_from(packet)
+        .unwrap_or(0)
+        .saturating_sub(STATEMENT);
     Ok((result.len() > limit).then_some(limit))
 }
 

@@ -49,11 +49,12 @@ fn there(done: sqlx::Result<()>) -> sqlx::Result<bool> {
 pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<Standing> {
     // What the last statement ended with; asking does not change it, so that the jobs around this
     // one see it too.
-    let last = sqlx::raw_sql("SHOW ERRORS").fetch_optional(&mut *conn).await?;
+    let last = sqlx::raw_sql("SHOW ERRORS")
+        .fetch_optional(&mut *conn)
+        .await?;
     let last = last.map(|row| row.try_get::<u32, _>(1)).transpose()?;
-    let gave_way = |codes: &[u16]| {
-        last.is_some_and(|last| codes.iter().any(|code| u32::from(*code) == last))
-    };
+    let gave_way =
+        |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| u32::from(*code) == last));
     if gave_way(GAVE_WAY) {
         return Ok(Standing::Undone);
     }

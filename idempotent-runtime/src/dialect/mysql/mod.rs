@@ -7,6 +7,7 @@
 //! - [`claim`]: claims of both kinds, and reserved rows.
 //! - [`mark`]: the savepoints by which an escape of the body shows.
 //! - [`finish`]: completion, leases, doubt.
+//! - [`step`]: recovery points.
 //! - [`upkeep`]: resolving and purging.
 //! - [`schema`]: installing and checking the tables.
 //! - [`fault`]: what errors mean.
@@ -18,6 +19,7 @@ mod finish;
 mod mark;
 mod schema;
 mod sql;
+mod step;
 mod unique;
 mod upkeep;
 
@@ -30,7 +32,7 @@ use sqlx::{MySql, SqlSafeStr, SqlStr};
 use super::{Backend, Begin, Dialect, Fault, LedgerConnection, Violated};
 use crate::error::Error;
 use crate::ledger::record::{
-    Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing,
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
 };
 use crate::site::Unique;
 use crate::store::Store;
@@ -146,11 +148,7 @@ impl Dialect for MySql {
         finish::release(conn, key, holder, why).await
     }
 
-    async fn discard(
-        conn: &mut MySqlConnection,
-        key: &str,
-        holder: &Holder,
-    ) -> sqlx::Result<bool> {
+    async fn discard(conn: &mut MySqlConnection, key: &str, holder: &Holder) -> sqlx::Result<bool> {
         finish::discard(conn, key, holder).await
     }
 
@@ -161,6 +159,28 @@ impl Dialect for MySql {
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
         finish::finish_lease(conn, key, holder, finish).await
+    }
+
+    async fn steps(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<Vec<Step>> {
+        step::steps(conn, key).await
+    }
+
+    async fn record_step(
+        conn: &mut MySqlConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<Finished> {
+        step::record(conn, key, holder, step).await
+    }
+
+    async fn finish_step(
+        conn: &mut MySqlConnection,
+        key: &str,
+        holder: &Holder,
+        step: &Step,
+    ) -> sqlx::Result<Finished> {
+        step::finish(conn, key, holder, step).await
     }
 
     async fn doubt(conn: &mut MySqlConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {

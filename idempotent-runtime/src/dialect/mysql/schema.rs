@@ -93,7 +93,8 @@ pub(super) async fn inspect(conn: &mut MySqlConnection) -> Failed<()> {
             return Err(error.into_failed::<sqlx::MySql>("reading the schema's version"));
         }
     }
-    let reading = |error: sqlx::Error| error.into_failed::<sqlx::MySql>("reading how the tables are kept");
+    let reading =
+        |error: sqlx::Error| error.into_failed::<sqlx::MySql>("reading how the tables are kept");
     let engine: Option<String> = sqlx::query_scalar(
         "SELECT CAST(CONCAT(table_name, '` is kept by ', COALESCE(engine, 'nothing')) AS CHAR) \
          FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN \
@@ -110,17 +111,17 @@ pub(super) async fn inspect(conn: &mut MySqlConnection) -> Failed<()> {
             ),
         });
     }
-    let (autocommit, completion): (i64, String) = sqlx::query_as(
-        "SELECT CAST(@@autocommit AS SIGNED), CAST(@@completion_type AS CHAR)",
-    )
-    .fetch_one(conn)
-    .await
-    .map_err(reading)?;
+    let (autocommit, completion): (i64, String) =
+        sqlx::query_as("SELECT CAST(@@autocommit AS SIGNED), CAST(@@completion_type AS CHAR)")
+            .fetch_one(conn)
+            .await
+            .map_err(reading)?;
     if autocommit != 1 {
         return Err(Error::Unsupported {
-            problem: "its sessions have `autocommit` off, where a claim would not be committed: leave \
+            problem:
+                "its sessions have `autocommit` off, where a claim would not be committed: leave \
                       it on, and begin transactions where they are wanted"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     if !matches!(&*completion, "NO_CHAIN" | "0") {

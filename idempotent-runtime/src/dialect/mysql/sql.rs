@@ -52,7 +52,7 @@ pub(super) enum Found {
 /// The columns that [`found`] takes.
 macro_rules! record {
     () => {
-        "job, inputs, status, owner, fence, attempts, \
+        "job, inputs, status, owner, fence, \
          TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), lease_until) DIV 1000 AS lease_left, \
          TIMESTAMPDIFF(MICROSECOND, first_at, UTC_TIMESTAMP(6)) DIV 1000 AS age, result, last_error"
     };
@@ -73,7 +73,6 @@ pub(super) fn found(row: Option<&MySqlRow>) -> sqlx::Result<Found> {
         status: Status::from_number(status),
         owner: row.try_get("owner")?,
         fence: row.try_get("fence")?,
-        attempts: row.try_get("attempts")?,
         lease: Lease::from_left(row.try_get("lease_left")?),
         age: Duration::from_millis(row.try_get::<i64, _>("age")?.try_into().unwrap_or(0)),
         result: row.try_get("result")?,
@@ -82,7 +81,7 @@ pub(super) fn found(row: Option<&MySqlRow>) -> sqlx::Result<Found> {
 }
 
 /// Text that was stored as bytes, by this crate.
-fn text(bytes: Vec<u8>) -> String {
+pub(super) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
