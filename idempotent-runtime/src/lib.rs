@@ -26,7 +26,7 @@ mod watch;
 mod within;
 
 #[cfg(feature = "mysql")]
-pub use dialect::mysql::{MYSQL_SCHEMA, MySqlStore};
+pub use dialect::mysql::MYSQL_SCHEMA;
 #[cfg(feature = "postgres")]
 pub use dialect::postgres::POSTGRES_SCHEMA;
 #[cfg(feature = "sqlite")]
@@ -41,6 +41,8 @@ pub use error::{Error, Result, ShownKey};
 pub use input::Input;
 pub use job::Job;
 pub use key::{Key, KeyPart, KeyWriter, MAX_KEY_BYTES};
+#[cfg(feature = "mysql")]
+pub use open::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use open::PgStore;
 #[cfg(feature = "sqlite")]

@@ -124,10 +124,7 @@ impl<DB: Backend> Job<'_, DB> {
         if let Some(recorded) = self.recorded(&name).await? {
             return self.replay(&name, &recorded).map(Ok);
         }
-        let how = Begin {
-            lock_wait: self.claim.call.site.wait,
-            mark: true,
-        };
+        let how = Begin { mark: true };
         let writing = self.claim.writing();
         let (mut tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
         let value = match run(tx.conn()).await {

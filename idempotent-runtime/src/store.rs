@@ -187,10 +187,7 @@ impl<DB: Backend> Store<DB> {
     }
 
     fn plain() -> Begin {
-        Begin {
-            lock_wait: WRITER_WAIT,
-            mark: false,
-        }
+        Begin { mark: false }
     }
 
     pub(crate) fn id(&self) -> StoreId {

@@ -84,7 +84,9 @@ impl TestDatabase for sqlx::MySql {
     }
 
     async fn in_transaction(conn: &mut MySqlConnection) -> bool {
-        let inside = sqlx::query_scalar("SELECT @@in_transaction").fetch_one(conn).await;
+        let inside = sqlx::query_scalar("SELECT @@in_transaction")
+            .fetch_one(conn)
+            .await;
         inside.is_ok_and(|inside: i64| inside == 1)
     }
 

@@ -99,8 +99,14 @@ impl TestDatabase for sqlx::Postgres {
     async fn in_transaction(conn: &mut PgConnection) -> bool {
         // Time stands still in a transaction.
         const NOW: &str = "SELECT extract(epoch FROM now())::float8";
-        let first: f64 = sqlx::query_scalar(NOW).fetch_one(&mut *conn).await.expect("the time");
-        let second: f64 = sqlx::query_scalar(NOW).fetch_one(conn).await.expect("the time");
+        let first: f64 = sqlx::query_scalar(NOW)
+            .fetch_one(&mut *conn)
+            .await
+            .expect("the time");
+        let second: f64 = sqlx::query_scalar(NOW)
+            .fetch_one(conn)
+            .await
+            .expect("the time");
         first == second
     }
 

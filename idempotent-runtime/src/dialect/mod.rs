@@ -49,11 +49,9 @@ pub trait LedgerConnection: Connection + Debug + sealed::Sealed + 'static {
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
     not(feature = "postgres"),
-    allow(dead_code, reason = "SQLite and MySQL have one way to begin")
+    allow(dead_code, reason = "only PostgreSQL has two ways to begin")
 )]
 pub struct Begin {
-    /// How long one lock may be waited for.
-    pub(crate) lock_wait: Duration,
     /// Whether the body's writes may have to be undone alone (`unique`).
     pub(crate) mark: bool,
 }
@@ -321,6 +319,7 @@ pub(crate) fn common_fault(error: &sqlx::Error) -> Fault {
     }
 }
 
+#[cfg(feature = "sqlite")]
 /// Milliseconds, as SQL takes them; a duration too long for it is as good as its maximum.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)

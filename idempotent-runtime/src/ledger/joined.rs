@@ -51,7 +51,6 @@ pub(super) async fn begin<'a, DB: Backend>(
                 .map_err(|error| fail(error, "opening a savepoint"))?;
         } else {
             let how = Begin {
-                lock_wait: call.left(),
                 mark: call.site.unique.is_some(),
             };
             retry_locked!(DB, lock_deadline, tx.begin(Some(DB::begin(&how))))

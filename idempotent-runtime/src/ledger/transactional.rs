@@ -90,7 +90,6 @@ async fn begin_own<'a, DB: Backend>(
             continue;
         }
         let how = Begin {
-            lock_wait: call.left(),
             mark: call.site.unique.is_some(),
         };
         let (mut tx, writer) = store.begin_write(how, call.deadline).await?;

@@ -13,7 +13,6 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult};
 
 use super::fault::{DUPLICATE, number};
-use super::mark;
 use super::sql::{Found, found, micros, now, record, reserved};
 use crate::ledger::record::{Attempt, Claim, Claimed, Record};
 
@@ -86,14 +85,6 @@ pub(super) async fn claim(
     conn: &mut MySqlConnection,
     claim: &Claim<'_>,
 ) -> sqlx::Result<Claimed<()>> {
-    let claimed = claim_row(conn, claim).await?;
-    if claim.mark && matches!(claimed, Claimed::Fresh(())) {
-        mark::mark_body(conn).await?;
-    }
-    Ok(claimed)
-}
-
-async fn claim_row(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<Claimed<()>> {
     if claim.reserved {
         return change(conn, concat!(at_once!(), change_reserved!()), claim).await;
     }

@@ -58,35 +58,20 @@ pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::
     if gave_way(GAVE_WAY) {
         return Ok(Standing::Undone);
     }
-    let undone = if joined {
-        let sql = rollback_ansi_transaction_sql(depth(conn));
-        sqlx::raw_sql(sql).execute(conn).await
-    } else {
-        sqlx::raw_sql("ROLLBACK TO SAVEPOINT idempotent_mark")
-            .execute(conn)
-            .await
-    };
-    Ok(match there(undone.map(drop))? {
+    Ok(match there(go_back(conn, joined).await)? {
         true => Standing::Open,
         false if gave_way(UNDONE) => Standing::Undone,
         false => Standing::Escaped,
     })
 }
 
-/// Notes the point between the claim and the body.
-pub(super) async fn mark_body(conn: &mut MySqlConnection) -> sqlx::Result<()> {
-    let sql = format!("SAVEPOINT idempotent_body_{}", depth(conn));
-    sqlx::raw_sql(AssertSqlSafe(sql).into_sql_str())
-        .execute(conn)
-        .await
-        .map(drop)
-}
-
-/// Goes back to it.
-pub(super) async fn undo_body(conn: &mut MySqlConnection) -> sqlx::Result<()> {
-    let sql = format!("ROLLBACK TO SAVEPOINT idempotent_body_{}", depth(conn));
-    sqlx::raw_sql(AssertSqlSafe(sql).into_sql_str())
-        .execute(conn)
-        .await
-        .map(drop)
+/// Undoes what came after the mark. The claim goes with it: what is undone here leaves no key behind
+/// in any case.
+pub(super) async fn go_back(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<()> {
+    let undo = if joined {
+        rollback_ansi_transaction_sql(depth(conn))
+    } else {
+        "ROLLBACK TO SAVEPOINT idempotent_mark".into_sql_str()
+    };
+    sqlx::raw_sql(undo).execute(conn).await.map(drop)
 }

@@ -35,12 +35,8 @@ use crate::ledger::record::{
     Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
 };
 use crate::site::Unique;
-use crate::store::Store;
 
 pub use schema::MYSQL_SCHEMA;
-
-/// A store on MySQL or MariaDB.
-pub type MySqlStore = Store<MySql>;
 
 impl Backend for MySql {}
 
@@ -91,8 +87,8 @@ impl Dialect for MySql {
         claim::reserve(conn, claim).await
     }
 
-    async fn undo_body(conn: &mut MySqlConnection, _: &Claim<'_>) -> sqlx::Result<()> {
-        mark::undo_body(conn).await
+    async fn undo_body(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
+        mark::go_back(conn, claim.joined).await
     }
 
     async fn check_deferred(_: &mut MySqlConnection) -> sqlx::Result<()> {
@@ -109,7 +105,11 @@ impl Dialect for MySql {
         finish::finish(conn, claim, finish).await
     }
 
-    async fn still_ours(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<Standing> {
+    async fn still_ours(
+        conn: &mut MySqlConnection,
+        claim: &Claim<'_>,
+        _: Option<&()>,
+    ) -> sqlx::Result<Standing> {
         mark::standing(conn, claim.joined).await
     }
 

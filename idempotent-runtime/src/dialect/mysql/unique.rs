@@ -15,6 +15,7 @@ pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
     let (_, key) = rest.rsplit_once('\'')?;
     Some(Violated {
         name: Some(key.to_owned()),
+        schema: None,
         table: None,
         columns: None,
     })
