@@ -166,14 +166,15 @@ pub enum Error {
     /// The result is larger than the store allows.
     #[error(
         "the result of key `{key}` has {size} bytes, over the limit of {limit}: return a reference \
-         to it, or raise the limit with `Store::result_limit`; nothing was committed"
+         to it, or raise the limit (`Store::result_limit`, and `max_allowed_packet` on MySQL and \
+         MariaDB); nothing was committed"
     )]
     ResultTooLarge {
         /// The key.
         key: ShownKey,
         /// The encoded result, in bytes.
         size: usize,
-        /// The store's limit, in bytes.
+        /// The store's limit, or the server's, in bytes.
         limit: usize,
     },
 

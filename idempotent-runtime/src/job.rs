@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::dialect::Backend;
 use crate::error::Error;
 use crate::key::Key;
-use crate::ledger::leased::{LeasedClaim, Writing, completion};
+use crate::ledger::leased::{COMPLETION, LeasedClaim, Writing};
 use crate::steps::Steps;
 use crate::store::{Store, Writer};
 use crate::tx::Tx;
@@ -86,8 +86,11 @@ impl<'a, DB: Backend> Job<'a, DB> {
         let tx = match &mut self.tx {
             Some(tx) => tx,
             none => {
-                let how = completion(&self.claim.call);
-                let (tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
+                let (tx, writer) = self
+                    .claim
+                    .store
+                    .begin_write(COMPLETION, Instant::now())
+                    .await?;
                 self.writer = writer;
                 self.writing = Some(self.claim.writing());
                 none.insert(tx)

@@ -25,6 +25,8 @@ mod tx;
 mod watch;
 mod within;
 
+#[cfg(feature = "mysql")]
+pub use dialect::mysql::MYSQL_SCHEMA;
 #[cfg(feature = "postgres")]
 pub use dialect::postgres::POSTGRES_SCHEMA;
 #[cfg(feature = "sqlite")]
@@ -39,12 +41,16 @@ pub use error::{Error, Result, ShownKey};
 pub use input::Input;
 pub use job::Job;
 pub use key::{Key, KeyPart, KeyWriter, MAX_KEY_BYTES};
+#[cfg(feature = "mysql")]
+pub use open::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use open::PgStore;
 #[cfg(feature = "sqlite")]
 pub use open::SqliteStore;
 pub use outcome::{Idempotent, JobResult, Never, Outcome, Skip, SkipReason};
 pub use resolve::Resolution;
+#[cfg(feature = "mysql")]
+pub use sqlx::MySql;
 #[cfg(feature = "postgres")]
 pub use sqlx::Postgres;
 #[cfg(feature = "sqlite")]

@@ -8,7 +8,7 @@ use crate::dialect::{Backend, Begin};
 use crate::error::{Error, ShownKey};
 use crate::ledger::failed::IntoFailed as _;
 use crate::observe;
-use crate::store::{Store, WRITER_WAIT};
+use crate::store::Store;
 
 /// What is to become of a key that is in doubt, or whose attempt was left unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +79,7 @@ impl<DB: Backend> Store<DB> {
         forget: bool,
     ) -> Result<(), Error> {
         self.ready().await?;
-        let how = Begin {
-            lock_wait: WRITER_WAIT,
-            mark: false,
-        };
+        let how = Begin { mark: false };
         let failed = |error: sqlx::Error| error.into_failed::<DB>("resolving a key");
         let (mut tx, _writer) = self.begin_write(how, Instant::now()).await?;
         let (done, how) = match (result, forget) {

@@ -6,7 +6,7 @@ use crate::dialect::{Backend, Begin};
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
 use crate::observe;
-use crate::store::{Store, WRITER_WAIT};
+use crate::store::Store;
 
 /// How many keys one transaction forgets: few enough that no claim waits on it for long.
 const BATCH: u32 = 500;
@@ -46,10 +46,7 @@ impl<DB: Backend> Store<DB> {
     }
 
     async fn purge_some(&self, limit: u32) -> Result<u64, Error> {
-        let how = Begin {
-            lock_wait: WRITER_WAIT,
-            mark: false,
-        };
+        let how = Begin { mark: false };
         let (mut tx, _writer) = self.begin_write(how, Instant::now()).await?;
         let keys = DB::purge(tx.conn(), limit)
             .await

@@ -124,10 +124,7 @@ impl<DB: Backend> Job<'_, DB> {
         if let Some(recorded) = self.recorded(&name).await? {
             return self.replay(&name, &recorded).map(Ok);
         }
-        let how = Begin {
-            lock_wait: self.claim.call.site.wait,
-            mark: true,
-        };
+        let how = Begin { mark: true };
         let writing = self.claim.writing();
         let (mut tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
         let value = match run(tx.conn()).await {
@@ -149,6 +146,9 @@ impl<DB: Backend> Job<'_, DB> {
                     .map_err(|error| error.into_failed::<DB>(DOING))?;
             }
             Ok(Finished::Lost) => return Err(self.lost()),
+            Ok(Finished::TooLarge(limit)) => {
+                return Err(self.claim.call.too_large(step.result.len(), limit));
+            }
             Ok(Finished::Escaped) => {
                 tx.distrust();
                 drop((tx, writer, writing));
@@ -246,7 +246,11 @@ impl<DB: Backend> Job<'_, DB> {
             DB::record_step(tx.conn(), claim.call.key.as_str(), &claim.holder, &step)
         )
         .map_err(|error| error.into_failed::<DB>("recording a step"))?;
-        if recorded { Ok(()) } else { Err(self.lost()) }
+        match recorded {
+            Finished::Done => Ok(()),
+            Finished::TooLarge(limit) => Err(claim.call.too_large(step.result.len(), limit)),
+            Finished::Lost | Finished::Escaped => Err(self.lost()),
+        }
     }
 
     fn lost(&self) -> Error {

@@ -138,12 +138,19 @@ impl<DB: Backend> Store<DB> {
     /// [`Error::Unsupported`] where the database is set up in a way that cannot hold them, and
     /// [`Error::Database`].
     pub async fn migrate(&self) -> Result<(), Error> {
-        let (mut tx, _writer) = self.begin_write(Self::plain(), Instant::now()).await?;
-        DB::migrate(tx.conn()).await?;
-        tx.commit()
-            .await
-            .map_err(|error| error.into_failed::<DB>("committing the ledger's tables"))?;
-        drop(tx);
+        if DB::DDL_COMMITS {
+            let mut tx = self.connection().await?;
+            // Closed if this is cut off: the lock against other migrations goes with it.
+            tx.unsettle();
+            DB::migrate(tx.conn()).await?;
+            tx.settle();
+        } else {
+            let (mut tx, _writer) = self.begin_write(Self::plain(), Instant::now()).await?;
+            DB::migrate(tx.conn()).await?;
+            tx.commit()
+                .await
+                .map_err(|error| error.into_failed::<DB>("committing the ledger's tables"))?;
+        }
         self.inspect().await
     }
 
@@ -180,10 +187,7 @@ impl<DB: Backend> Store<DB> {
     }
 
     fn plain() -> Begin {
-        Begin {
-            lock_wait: WRITER_WAIT,
-            mark: false,
-        }
+        Begin { mark: false }
     }
 
     pub(crate) fn id(&self) -> StoreId {

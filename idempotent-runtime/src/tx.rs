@@ -32,6 +32,8 @@ enum Link<'a, DB: Backend> {
 enum State {
     /// A begin is under way: whether the server has begun is not known.
     Beginning,
+    /// A statement is under way whose trace must not reach the next user of the connection.
+    Unsettled,
     Open,
     Ended,
 }
@@ -104,6 +106,16 @@ impl<'a, DB: Backend> Tx<'a, DB> {
         Ok(())
     }
 
+    /// From here on, a drop closes the connection: it holds what only its end lets go.
+    pub(crate) fn unsettle(&mut self) {
+        self.state = State::Unsettled;
+    }
+
+    /// The connection can be used by others again.
+    pub(crate) fn settle(&mut self) {
+        self.state = State::Ended;
+    }
+
     /// Closes a connection that cannot be trusted; the server undoes what it left open. A caller's
     /// connection cannot be closed, only rolled back.
     pub(crate) fn distrust(&mut self) {
@@ -125,7 +137,7 @@ impl<DB: Backend> Drop for Tx<'_, DB> {
             State::Open => DB::TransactionManager::start_rollback(self.conn()),
             // SQLite's own worker undoes a begin that nobody waits for.
             State::Beginning if DB::ONE_WRITER => {}
-            State::Beginning => self.distrust(),
+            State::Beginning | State::Unsettled => self.distrust(),
         }
     }
 }

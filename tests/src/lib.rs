@@ -5,6 +5,7 @@
 
 pub mod chance;
 pub mod model;
+pub mod mysql;
 pub mod postgres;
 pub mod runner;
 pub mod sqlite;

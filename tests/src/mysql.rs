@@ -3,8 +3,7 @@
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, MySqlPool, SqlSafeStr, SqlStr};
 
-use crate::postgres::uuid_like;
-use crate::world::TestDatabase;
+use crate::world::{TestDatabase, uuid_like};
 
 /// The database of this module.
 pub type Db = sqlx::MySql;
@@ -50,7 +49,9 @@ impl TestDatabase for sqlx::MySql {
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
         let name = format!("idempotent_test_{}", uuid_like());
-        let mut conn = MySqlConnection::connect(&server).await.expect("the server of the tests");
+        let mut conn = MySqlConnection::connect(&server)
+            .await
+            .expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
             .execute(&mut conn)
             .await
@@ -61,7 +62,9 @@ impl TestDatabase for sqlx::MySql {
     }
 
     async fn drop_database(made: &Made) {
-        let mut conn = MySqlConnection::connect(&made.server).await.expect("the server of the tests");
+        let mut conn = MySqlConnection::connect(&made.server)
+            .await
+            .expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE {}", made.name)))
             .execute(&mut conn)
             .await
@@ -69,7 +72,11 @@ impl TestDatabase for sqlx::MySql {
     }
 
     async fn pool(url: &str, connections: u32) -> MySqlPool {
-        MySqlPoolOptions::new().max_connections(connections).connect(url).await.expect("a pool")
+        MySqlPoolOptions::new()
+            .max_connections(connections)
+            .connect(url)
+            .await
+            .expect("a pool")
     }
 
     async fn run(pool: &MySqlPool, sql: &'static str) -> sqlx::Result<()> {
@@ -77,15 +84,24 @@ impl TestDatabase for sqlx::MySql {
     }
 
     async fn in_transaction(conn: &mut MySqlConnection) -> bool {
-        let inside = sqlx::query_scalar("SELECT @@in_transaction").fetch_one(conn).await;
+        let inside = sqlx::query_scalar("SELECT @@in_transaction")
+            .fetch_one(conn)
+            .await;
         inside.is_ok_and(|inside: i64| inside == 1)
     }
 
     async fn change(pool: &MySqlPool, text: &'static str, key: &str) -> sqlx::Result<u64> {
-        Ok(sqlx::query(sql(text)).bind(key).execute(pool).await?.rows_affected())
+        Ok(sqlx::query(sql(text))
+            .bind(key)
+            .execute(pool)
+            .await?
+            .rows_affected())
     }
 
     async fn number(pool: &MySqlPool, text: &'static str, key: &str) -> sqlx::Result<i64> {
-        sqlx::query_scalar(sql(text)).bind(key).fetch_one(pool).await
+        sqlx::query_scalar(sql(text))
+            .bind(key)
+            .fetch_one(pool)
+            .await
     }
 }

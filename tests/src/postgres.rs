@@ -3,7 +3,7 @@
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, SqlSafeStr, SqlStr};
 
-use crate::world::TestDatabase;
+use crate::world::{TestDatabase, uuid_like};
 
 /// The database of this module.
 pub type Db = sqlx::Postgres;
@@ -99,8 +99,14 @@ impl TestDatabase for sqlx::Postgres {
     async fn in_transaction(conn: &mut PgConnection) -> bool {
         // Time stands still in a transaction.
         const NOW: &str = "SELECT extract(epoch FROM now())::float8";
-        let first: f64 = sqlx::query_scalar(NOW).fetch_one(&mut *conn).await.expect("the time");
-        let second: f64 = sqlx::query_scalar(NOW).fetch_one(conn).await.expect("the time");
+        let first: f64 = sqlx::query_scalar(NOW)
+            .fetch_one(&mut *conn)
+            .await
+            .expect("the time");
+        let second: f64 = sqlx::query_scalar(NOW)
+            .fetch_one(conn)
+            .await
+            .expect("the time");
         first == second
     }
 
@@ -118,21 +124,4 @@ impl TestDatabase for sqlx::Postgres {
             .fetch_one(pool)
             .await
     }
-}
-
-/// A name that no other test has.
-pub(crate) fn uuid_like() -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::{SystemTime, UNIX_EPOCH};
-
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    format!(
-        "{:x}_{}_{}",
-        now.as_micros(),
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
 }

@@ -181,3 +181,20 @@ pub async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: impl Fn
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// A name that no other test has.
+pub fn uuid_like() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!(
+        "{:x}_{}_{}",
+        now.as_micros(),
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}

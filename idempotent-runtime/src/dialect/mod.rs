@@ -1,5 +1,7 @@
 //! The databases: each speaks its own SQL, and decides nothing.
 
+#[cfg(feature = "mysql")]
+pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]
@@ -13,7 +15,9 @@ use std::time::Duration;
 use sqlx::{Connection, Database, SqlStr};
 
 use crate::error::Error;
-use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Step};
+use crate::ledger::record::{
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
+};
 use crate::site::Unique;
 
 /// The version of the tables that this crate works on.
@@ -44,15 +48,10 @@ pub trait LedgerConnection: Connection + Debug + sealed::Sealed + 'static {
 /// How a transaction of ours is to be opened.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
-    not(all(feature = "postgres", feature = "mysql")),
-    allow(
-        dead_code,
-        reason = "not every database has all of these ways to begin"
-    )
+    not(feature = "postgres"),
+    allow(dead_code, reason = "only PostgreSQL has two ways to begin")
 )]
 pub struct Begin {
-    /// How long one lock may be waited for.
-    pub(crate) lock_wait: Duration,
     /// Whether the body's writes may have to be undone alone (`unique`).
     pub(crate) mark: bool,
 }
@@ -132,13 +131,21 @@ pub trait Dialect:
     /// Whether an open write transaction keeps every other writer out of the whole database.
     const ONE_WRITER: bool;
 
+    /// Whether `CREATE TABLE` commits by itself, so that a migration cannot be one transaction.
+    const DDL_COMMITS: bool = false;
+
+    /// Whether a transaction that gives way is gone as a whole, savepoints and all: then nothing is
+    /// sent after it, for a statement would run by itself, and hide what happened.
+    const GIVING_WAY_ENDS_ALL: bool = false;
+
     /// Opens a transaction for a job, marked so that an escape of the body shows.
     fn begin(how: &Begin) -> SqlStr;
 
     /// Opens a transaction of the caller's, at the isolation that jobs need to join it.
     fn begin_outer() -> SqlStr;
 
-    /// Installs or upgrades the tables, safe against other processes doing the same.
+    /// Installs or upgrades the tables, safe against other processes doing the same. Called within a
+    /// transaction, unless [`DDL_COMMITS`](Self::DDL_COMMITS).
     fn migrate(conn: &mut Conn<Self>) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Checks that the tables are there, of the right version, and kept as the promises need.
@@ -157,6 +164,12 @@ pub trait Dialect:
         claim: &Claim<'_>,
     ) -> impl Future<Output = sqlx::Result<Claimed<Self::Token>>> + Send;
 
+    /// Puts down a row that a claim of this key then only has to change, after a claim that had to
+    /// give way; autocommitted. A reserved row is not there for anybody but such claims.
+    fn reserve(_: &mut Conn<Self>, _: &Claim<'_>) -> impl Future<Output = sqlx::Result<()>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Undoes what the body wrote; the claim may go with it.
     fn undo_body(
         conn: &mut Conn<Self>,
@@ -174,14 +187,14 @@ pub trait Dialect:
         finish: &Finish<'_>,
     ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
 
-    /// Whether the transaction that a failed body leaves is still the one that it was given, as
-    /// far as the database can tell. The body's writes may be undone by it. A leased job's completion
+    /// What the transaction that a failed body leaves has become, as far as the database can tell.
+    /// The body's writes may be undone by it. A leased job's completion
     /// transaction has no token, and is marked.
     fn still_ours(
         conn: &mut Conn<Self>,
         claim: &Claim<'_>,
         token: Option<&Self::Token>,
-    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+    ) -> impl Future<Output = sqlx::Result<Standing>> + Send;
 
     /// Claims a fresh key with a lease, on its own.
     fn lease(
@@ -241,7 +254,7 @@ pub trait Dialect:
         key: &str,
         holder: &Holder,
         step: &Step,
-    ) -> impl Future<Output = sqlx::Result<bool>> + Send;
+    ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
 
     /// Records a step within the open transaction, as its last statement.
     fn finish_step(
@@ -306,6 +319,7 @@ pub(crate) fn common_fault(error: &sqlx::Error) -> Fault {
     }
 }
 
+#[cfg(feature = "sqlite")]
 /// Milliseconds, as SQL takes them; a duration too long for it is as good as its maximum.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)

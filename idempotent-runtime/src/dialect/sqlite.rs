@@ -19,7 +19,7 @@ use super::{
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::{
-    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Status, Step,
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Lease, Record, Standing, Status, Step,
 };
 use crate::site::Unique;
 
@@ -199,8 +199,12 @@ impl Dialect for Sqlite {
         conn: &mut SqliteConnection,
         _: &Claim<'_>,
         _: Option<&()>,
-    ) -> sqlx::Result<bool> {
-        release_mark(conn).await
+    ) -> sqlx::Result<Standing> {
+        Ok(if release_mark(conn).await? {
+            Standing::Open
+        } else {
+            Standing::Escaped
+        })
     }
 
     async fn lease(
@@ -357,7 +361,7 @@ impl Dialect for Sqlite {
         key: &str,
         holder: &Holder,
         step: &Step,
-    ) -> sqlx::Result<bool> {
+    ) -> sqlx::Result<Finished> {
         // Two steps within a millisecond still have an order.
         let done = sqlx::query(concat!(
             "INSERT INTO idempotent_steps (key, name, result, fence, at) SELECT key, ?, ?, fence, max(",
@@ -372,7 +376,11 @@ impl Dialect for Sqlite {
         .bind(holder.fence)
         .execute(conn)
         .await?;
-        Ok(done.rows_affected() == 1)
+        Ok(if done.rows_affected() == 1 {
+            Finished::Done
+        } else {
+            Finished::Lost
+        })
     }
 
     async fn finish_step(
@@ -384,11 +392,7 @@ impl Dialect for Sqlite {
         if !release_mark(conn).await? {
             return Ok(Finished::Escaped);
         }
-        Ok(if Self::record_step(conn, key, holder, step).await? {
-            Finished::Done
-        } else {
-            Finished::Lost
-        })
+        Self::record_step(conn, key, holder, step).await
     }
 
     async fn doubt(conn: &mut SqliteConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {

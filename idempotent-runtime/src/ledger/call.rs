@@ -66,6 +66,7 @@ impl Call {
             joined,
             mark: self.site.unique.is_some(),
             lock_wait: self.left(),
+            reserved: false,
         }
     }
 
@@ -88,6 +89,15 @@ impl Call {
         Error::Busy {
             key: self.shown(),
             retry_after,
+        }
+    }
+
+    /// The error for a result that is not stored for its size.
+    pub(crate) fn too_large(&self, size: usize, limit: usize) -> Error {
+        Error::ResultTooLarge {
+            key: self.shown(),
+            size,
+            limit,
         }
     }
 

@@ -6,7 +6,7 @@ use super::failed::IntoFailed as _;
 use super::judge::Ruling;
 use super::record::Claimed;
 use super::transactional::{TransactionalRun, left_by_a_lease, read};
-use crate::dialect::{Backend, Begin};
+use crate::dialect::{Backend, Begin, Fault};
 use crate::error::Error;
 use crate::held::Held;
 use crate::observe;
@@ -51,7 +51,6 @@ pub(super) async fn begin<'a, DB: Backend>(
                 .map_err(|error| fail(error, "opening a savepoint"))?;
         } else {
             let how = Begin {
-                lock_wait: call.left(),
                 mark: call.site.unique.is_some(),
             };
             retry_locked!(DB, lock_deadline, tx.begin(Some(DB::begin(&how))))
@@ -75,14 +74,21 @@ pub(super) async fn begin<'a, DB: Backend>(
             Ok(Claimed::Taken(Some(record))) => Some(record),
             Ok(Claimed::Taken(None)) => read(&mut tx, &call).await?,
             Err(error) => {
+                if DB::GIVING_WAY_ENDS_ALL && DB::fault(&error) == Fault::GaveWay {
+                    tx.distrust();
+                    return Err(fail(error, "claiming a key"));
+                }
                 // The savepoint goes first, so that the caller's transaction is as it was.
                 if let Err(undo) = tx.rollback().await {
+                    tx.distrust();
                     return Err(fail(undo, "leaving a key that is locked"));
                 }
-                if pauses.for_lock::<DB>(&error).await {
-                    continue;
+                if super::is_held::<DB>(&error) {
+                    call.wait_for_holder(call.site.wait).await?;
+                } else if !pauses.for_lock::<DB>(&error).await {
+                    return Err(fail(error, "claiming a key"));
                 }
-                return Err(super::claim_failed::<DB>(&call, error, fail));
+                continue;
             }
         };
         tx.rollback()

@@ -10,7 +10,7 @@ use tracing::Span;
 use super::call::{Begun, Call, Ended};
 use super::failed::IntoFailed as _;
 use super::judge::Ruling;
-use super::record::{Attempt, Finish, Finished, Holder};
+use super::record::{Attempt, Finish, Finished, Holder, Standing};
 use super::transactional::read;
 use crate::dialect::{Backend, Begin};
 use crate::error::Error;
@@ -72,13 +72,20 @@ pub(crate) async fn begin<DB: Backend>(
             let (mut tx, _writer) = store.write_connection(call.deadline).await?;
             let claimed_at = Instant::now();
             let claim = call.claim(false);
-            attempt = retry_locked!(
+            let leased = retry_locked!(
                 DB,
                 call.lock_deadline(),
                 DB::lease(tx.conn(), &claim, lease)
-            )
-            .map_err(|error| super::claim_failed::<DB>(&call, error, failed_claim::<DB>))?
-            .map(|attempt| (attempt, claimed_at));
+            );
+            attempt = match leased {
+                Ok(attempt) => attempt.map(|attempt| (attempt, claimed_at)),
+                Err(error) if super::is_held::<DB>(&error) => {
+                    drop(tx);
+                    call.wait_for_holder(call.site.wait).await?;
+                    continue;
+                }
+                Err(error) => return Err(error.into_failed::<DB>("claiming a key")),
+            };
         }
         if attempt.is_none() {
             read_first = false;
@@ -140,10 +147,6 @@ pub(crate) async fn begin<DB: Backend>(
             }));
         }
     }
-}
-
-fn failed_claim<DB: Backend>(error: sqlx::Error, doing: &'static str) -> Error {
-    error.into_failed::<DB>(doing)
 }
 
 impl<DB: Backend> LeasedClaim<DB> {
@@ -343,8 +346,8 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         self.reader = None;
         if let Some(tx) = &mut self.job.tx {
             match DB::still_ours(tx.conn(), &claim.call.claim(false), None).await {
-                Ok(true) => self.undo().await,
-                Ok(false) => {
+                Ok(Standing::Open | Standing::Undone) => self.undo().await,
+                Ok(Standing::Escaped) => {
                     drop(self.escaped().await);
                     return error;
                 }
@@ -374,11 +377,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         let call = &claim.call;
         let limit = call.options.result_limit;
         if result.len() > limit {
-            let error = Error::ResultTooLarge {
-                key: call.shown(),
-                size: result.len(),
-                limit,
-            };
+            let error = call.too_large(result.len(), limit);
             return Err(self.fail(error).await);
         }
         let finish = Finish {
@@ -397,6 +396,10 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
                 self.undo().await;
                 claim.end();
                 return Err(Error::LeaseLost { key: call.shown() });
+            }
+            Ok(Finished::TooLarge(limit)) => {
+                let error = call.too_large(result.len(), limit);
+                return Err(self.fail(error).await);
             }
             Err(error) => {
                 let error = error.into_failed::<DB>("completing a key");
@@ -450,9 +453,4 @@ impl Drop for Writing {
 }
 
 /// How the completion transaction of a leased job begins.
-pub(crate) fn completion(call: &Call) -> Begin {
-    Begin {
-        lock_wait: call.site.wait,
-        mark: true,
-    }
-}
+pub(crate) const COMPLETION: Begin = Begin { mark: true };

@@ -45,14 +45,8 @@ async fn is_done_by<DB: Backend>(store: &Store<DB>, call: &Call) -> bool {
     )
 }
 
-/// A claim that failed: a lock that another claim of the key holds is `Busy`.
-fn claim_failed<DB: Backend>(
-    call: &Call,
-    error: sqlx::Error,
-    otherwise: impl FnOnce(sqlx::Error, &'static str) -> Error,
-) -> Error {
-    if !DB::ONE_WRITER && DB::fault(&error) == Fault::Locked {
-        return call.busy(call.site.wait);
-    }
-    otherwise(error, "claiming a key")
+/// Whether a claim failed because another claim of the key is under way. (Where there is one writer
+/// only, a lock says nothing about the key.)
+fn is_held<DB: Backend>(error: &sqlx::Error) -> bool {
+    !DB::ONE_WRITER && DB::fault(error) == Fault::Locked
 }

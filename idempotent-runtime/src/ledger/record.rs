@@ -66,8 +66,8 @@ pub struct Record {
 /// What a call brings to claim its key.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
-    not(any(feature = "postgres", feature = "mysql")),
-    allow(dead_code, reason = "SQLite waits for no lock within a claim")
+    not(all(feature = "postgres", feature = "mysql")),
+    allow(dead_code, reason = "not every database asks for all of it")
 )]
 pub struct Claim<'a> {
     pub(crate) key: &'a Key,
@@ -81,6 +81,8 @@ pub struct Claim<'a> {
     pub(crate) mark: bool,
     /// How long a lock may be waited for.
     pub(crate) lock_wait: Duration,
+    /// The key's row was put down by [`reserve`](crate::dialect::Dialect::reserve).
+    pub(crate) reserved: bool,
 }
 
 /// What became of a claim within a transaction.
@@ -109,6 +111,19 @@ pub enum Finished {
     Escaped,
     /// The key is not ours any more.
     Lost,
+    /// The server takes no more than so many bytes of a result.
+    TooLarge(usize),
+}
+
+/// What has become of the transaction that a failed body was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is open, and can be undone.
+    Open,
+    /// The database has undone all of it (a deadlock), and nothing was done since.
+    Undone,
+    /// The body ended it: what it wrote may be committed or not.
+    Escaped,
 }
 
 /// An attempt at a leased job.

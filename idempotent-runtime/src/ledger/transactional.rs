@@ -1,10 +1,14 @@
 //! Transactional jobs: claim, guard, body, guard and completion in one transaction.
 
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
 use super::call::{Begun, Call, Ended};
 use super::failed::IntoFailed as _;
 use super::joined;
 use super::judge::Ruling;
-use super::record::{Claimed, Finish, Finished, Record};
+use super::record::{Claim, Claimed, Finish, Finished, Record, Standing};
 use crate::dialect::{Backend, Begin, Fault, Violated};
 use crate::error::Error;
 use crate::gate::{Entry, Pass};
@@ -15,6 +19,13 @@ use crate::store::{Store, Writer};
 use crate::tx::Tx;
 use crate::watch::Watch;
 use crate::within::Place;
+
+/// How long the database may take for a claim, beside `wait`: one that queues longer than it was told
+/// is not waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a claim may give way before its caller is told: it has done nothing yet.
+const MAY_GIVE_WAY: u32 = 8;
 
 /// A transactional job between its claim and its completion. Dropped, it undoes everything.
 pub struct TransactionalRun<'a, DB: Backend> {
@@ -55,6 +66,7 @@ async fn begin_own<'a, DB: Backend>(
     )?;
     let mut pass = None;
     let mut read_first = call.site.replay_is_likely();
+    let (mut reserved, mut gave_way) = (false, 0);
     loop {
         if pass.is_none() && !read_first {
             match store.gate().enter(&call.key, call.deadline).await {
@@ -78,11 +90,19 @@ async fn begin_own<'a, DB: Backend>(
             continue;
         }
         let how = Begin {
-            lock_wait: call.left(),
             mark: call.site.unique.is_some(),
         };
         let (mut tx, writer) = store.begin_write(how, call.deadline).await?;
-        let record = match DB::claim(tx.conn(), &call.claim(false)).await {
+        let claim = Claim {
+            reserved,
+            ..call.claim(false)
+        };
+        let patience = call.deadline.max(Instant::now()) + PATIENCE;
+        let Ok(claimed) = timeout_at(patience, DB::claim(tx.conn(), &claim)).await else {
+            tx.distrust();
+            return Err(call.busy(call.site.wait));
+        };
+        let record = match claimed {
             Ok(Claimed::Fresh(token)) => {
                 observe::claimed(&call.span, 1);
                 return Ok(Begun::Run(TransactionalRun {
@@ -98,10 +118,21 @@ async fn begin_own<'a, DB: Backend>(
             }
             Ok(Claimed::Taken(Some(record))) => Some(record),
             Ok(Claimed::Taken(None)) => read(&mut tx, &call).await?,
-            Err(error) if !DB::ONE_WRITER && DB::fault(&error) == Fault::Locked => {
-                return Err(call.busy(call.site.wait));
+            Err(error) => {
+                if tx.rollback().await.is_err() {
+                    tx.distrust();
+                }
+                drop((tx, writer));
+                if super::is_held::<DB>(&error) {
+                    call.wait_for_holder(call.site.wait).await?;
+                } else if DB::fault(&error) == Fault::GaveWay && gave_way < MAY_GIVE_WAY {
+                    gave_way += 1;
+                    reserved = reserve(&store, &call).await?;
+                } else {
+                    return Err(error.into_failed::<DB>("claiming a key"));
+                }
+                continue;
             }
-            Err(error) => return Err(error.into_failed::<DB>("claiming a key")),
         };
         tx.rollback()
             .await
@@ -116,6 +147,17 @@ async fn begin_own<'a, DB: Backend>(
             // Claimed, undone, claimed again by others, whenever this call looked.
             return Err(call.busy(call.site.wait));
         }
+    }
+}
+
+/// Puts down a row for a claim that had to give way, on a connection of its own; `false` where that
+/// has to give way too.
+async fn reserve<DB: Backend>(store: &Store<DB>, call: &Call) -> Result<bool, Error> {
+    let mut conn = store.connection().await?;
+    match DB::reserve(conn.conn(), &call.claim(false)).await {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(DB::fault(&error), Fault::Locked | Fault::GaveWay) => Ok(false),
+        Err(error) => Err(error.into_failed::<DB>("reserving a key")),
     }
 }
 
@@ -238,8 +280,12 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         let claim = self.call.claim(self.joined);
         let ours = DB::still_ours(self.tx.conn(), &claim, Some(&self.token)).await;
         match ours {
-            Ok(true) => self.undo().await,
-            Ok(false) => drop(self.escaped().await),
+            Ok(Standing::Open) => self.undo().await,
+            // The savepoint of a joined job went with the caller's transaction, which its own end
+            // finds out.
+            Ok(Standing::Undone) if self.joined => self.tx.distrust(),
+            Ok(Standing::Undone) => self.undo().await,
+            Ok(Standing::Escaped) => drop(self.escaped().await),
             Err(problem) => {
                 observe::not_undone(&self.call.span, "undoing the body's writes", &problem);
                 self.tx.distrust();
@@ -259,11 +305,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     pub async fn complete(mut self, result: Vec<u8>) -> Result<(), Error> {
         let limit = self.call.options.result_limit;
         if result.len() > limit {
-            let error = Error::ResultTooLarge {
-                key: self.call.shown(),
-                size: result.len(),
-                limit,
-            };
+            let error = self.call.too_large(result.len(), limit);
             return Err(self.fail(error).await);
         }
         let finish = Finish {
@@ -274,6 +316,10 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         match DB::finish(self.tx.conn(), &claim, &self.token, &finish).await {
             Ok(Finished::Done) => {}
             Ok(Finished::Escaped | Finished::Lost) => return Err(self.escaped().await),
+            Ok(Finished::TooLarge(limit)) => {
+                let error = self.call.too_large(result.len(), limit);
+                return Err(self.fail(error).await);
+            }
             Err(error) => {
                 let error = self.failed_while("completing a key", error);
                 self.undo().await;

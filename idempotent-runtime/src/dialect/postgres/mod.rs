@@ -30,7 +30,9 @@ use sqlx::{Postgres, SqlStr};
 
 use super::{Backend, Begin, Dialect, Fault, LedgerConnection, Violated};
 use crate::error::Error;
-use crate::ledger::record::{Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Step};
+use crate::ledger::record::{
+    Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
+};
 use crate::site::Unique;
 
 pub use schema::POSTGRES_SCHEMA;
@@ -99,7 +101,7 @@ impl Dialect for Postgres {
         conn: &mut PgConnection,
         claim: &Claim<'_>,
         token: Option<&TransactionId>,
-    ) -> sqlx::Result<bool> {
+    ) -> sqlx::Result<Standing> {
         transaction::still_ours(conn, claim, token).await
     }
 
@@ -160,7 +162,7 @@ impl Dialect for Postgres {
         key: &str,
         holder: &Holder,
         step: &Step,
-    ) -> sqlx::Result<bool> {
+    ) -> sqlx::Result<Finished> {
         steps::record(conn, key, holder, step).await
     }
 

@@ -44,8 +44,13 @@ pub(super) async fn record(
     key: &str,
     holder: &Holder,
     step: &Step,
-) -> sqlx::Result<bool> {
-    insert(conn, record!().into_sql_str(), key, holder, step).await
+) -> sqlx::Result<Finished> {
+    let sql = record!().into_sql_str();
+    Ok(if insert(conn, sql, key, holder, step).await? {
+        Finished::Done
+    } else {
+        Finished::Lost
+    })
 }
 
 /// Within the step's transaction, as its last statement; outside of it, nothing is recorded.

@@ -5,7 +5,7 @@ use sqlx::{Database, Postgres, SqlSafeStr, SqlStr};
 use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
 
 use super::TransactionId;
-use crate::ledger::record::{Claim, Finished};
+use crate::ledger::record::{Claim, Finished, Standing};
 
 type Manager = <Postgres as Database>::TransactionManager;
 
@@ -73,18 +73,26 @@ pub(super) async fn still_ours(
     conn: &mut PgConnection,
     claim: &Claim<'_>,
     token: Option<&TransactionId>,
-) -> sqlx::Result<bool> {
+) -> sqlx::Result<Standing> {
     if let Some(id) = token
         && !claim.mark
         && !claim.joined
     {
-        return still_unmarked(conn, id).await;
+        return still_unmarked(conn, id).await.map(standing);
     }
     match back_to_mark(conn, claim.joined).await {
-        Ok(()) => Ok(true),
+        Ok(()) => Ok(Standing::Open),
         // No such savepoint; no transaction at all.
-        Err(error) if has_code(&error, &["3B001", "25P01"]) => Ok(false),
+        Err(error) if has_code(&error, &["3B001", "25P01"]) => Ok(Standing::Escaped),
         Err(error) => Err(error),
+    }
+}
+
+fn standing(ours: bool) -> Standing {
+    if ours {
+        Standing::Open
+    } else {
+        Standing::Escaped
     }
 }
 

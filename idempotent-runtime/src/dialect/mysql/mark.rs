@@ -1,0 +1,77 @@
+//! The savepoints by which an escape of the body shows.
+//!
+//! A raw COMMIT or ROLLBACK, and every statement that commits by itself (DDL), ends the transaction
+//! and its savepoints: naming one of them again fails. So does a deadlock (1213), which undoes the
+//! whole transaction, after which statements run by themselves.
+//!
+//! In a transaction of ours the mark comes with the BEGIN. In a caller's, the savepoint that sqlx
+//! opens for the job is the mark; its name grows with the depth, for MariaDB's RELEASE loses its way
+//! among savepoints of one name.
+
+use sqlx::mysql::{MySqlConnection, MySqlTransactionManager};
+use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
+use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
+
+use super::fault::{GAVE_WAY, NO_SAVEPOINT, UNDONE, number};
+use crate::ledger::record::Standing;
+
+fn depth(conn: &MySqlConnection) -> usize {
+    MySqlTransactionManager::get_transaction_depth(conn)
+}
+
+/// Whether the mark is there, before the job's last statement; outside of the transaction that one
+/// would commit by itself.
+pub(super) async fn check(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<bool> {
+    let checked = if joined {
+        // sqlx releases its savepoint when the job commits, so it is put back.
+        let name = format!("_sqlx_savepoint_{}", depth(conn) - 1);
+        let sql = format!("RELEASE SAVEPOINT {name}; SAVEPOINT {name}");
+        sqlx::raw_sql(AssertSqlSafe(sql).into_sql_str())
+            .execute(conn)
+            .await
+    } else {
+        sqlx::raw_sql("RELEASE SAVEPOINT idempotent_mark")
+            .execute(conn)
+            .await
+    };
+    there(checked.map(drop))
+}
+
+fn there(done: sqlx::Result<()>) -> sqlx::Result<bool> {
+    match done {
+        Ok(()) => Ok(true),
+        Err(error) if number(&error) == Some(NO_SAVEPOINT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What has become of the transaction of a body that failed.
+pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<Standing> {
+    // What the last statement ended with; asking does not change it, so that the jobs around this
+    // one see it too.
+    let last = sqlx::raw_sql("SHOW ERRORS")
+        .fetch_optional(&mut *conn)
+        .await?;
+    let last = last.map(|row| row.try_get::<u32, _>(1)).transpose()?;
+    let gave_way =
+        |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| u32::from(*code) == last));
+    if gave_way(GAVE_WAY) {
+        return Ok(Standing::Undone);
+    }
+    Ok(match there(go_back(conn, joined).await)? {
+        true => Standing::Open,
+        false if gave_way(UNDONE) => Standing::Undone,
+        false => Standing::Escaped,
+    })
+}
+
+/// Undoes what came after the mark. The claim goes with it: what is undone here leaves no key behind
+/// in any case.
+pub(super) async fn go_back(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<()> {
+    let undo = if joined {
+        rollback_ansi_transaction_sql(depth(conn))
+    } else {
+        "ROLLBACK TO SAVEPOINT idempotent_mark".into_sql_str()
+    };
+    sqlx::raw_sql(undo).execute(conn).await.map(drop)
+}
