@@ -14,6 +14,7 @@ mod key;
 mod ledger;
 mod observe;
 mod open;
+pub mod operators;
 mod outcome;
 mod resolve;
 mod retention;
@@ -36,6 +37,8 @@ pub use idempotent_macros::KeyPart;
 #[doc = include_str!("docs/attribute.md")]
 pub use idempotent_macros::idempotent;
 
+#[doc(hidden)]
+pub use dialect::operators::OperatorReads;
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};
 pub use input::Input;

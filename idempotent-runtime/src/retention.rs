@@ -45,7 +45,22 @@ impl<DB: Backend> Store<DB> {
         }
     }
 
-    async fn purge_some(&self, limit: u32) -> Result<u64, Error> {
+    /// Forgets at most `limit` of the keys that [`purge`](Self::purge) would, in one transaction, and
+    /// gives their number: less than `limit` when there are no more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Database`]; nothing is forgotten then.
+    ///
+    /// ```
+    /// # async fn example(store: idempotent_runtime::SqliteStore) -> idempotent_runtime::Result<()> {
+    /// while store.purge_some(100).await? == 100 {
+    ///     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn purge_some(&self, limit: u32) -> Result<u64, Error> {
         let how = Begin { mark: false };
         let (mut tx, _writer) = self.begin_write(how, Instant::now()).await?;
         let keys = DB::purge(tx.conn(), limit)

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
+pub(crate) mod operators;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "sqlite")]

@@ -39,6 +39,8 @@ macro_rules! now {
     };
 }
 
+mod operators;
+
 impl Dialect for Sqlite {
     type Token = ();
 

@@ -1,0 +1,48 @@
+//! From a URL to a store.
+
+use idempotent_runtime::{Backend, Store};
+
+use crate::failure::Failure;
+
+/// What the commands ask of a database.
+pub(crate) trait Known: Backend + idempotent_runtime::OperatorReads {}
+impl<DB: Backend + idempotent_runtime::OperatorReads> Known for DB {}
+
+/// A store on one of the databases that this command was built for.
+pub(crate) enum Database {
+    #[cfg(feature = "sqlite")]
+    Sqlite(Store<sqlx::Sqlite>),
+}
+
+/// The URLs that this command was built for, for messages.
+pub(crate) const SCHEMES: &str = "`sqlite:PATH`";
+
+/// Opens a database. Only `migrate` may make one: another command on a wrong path says so.
+pub(crate) async fn open(url: &str, may_create: bool) -> Result<Database, Failure> {
+    match url.split_once(':').map_or("", |(scheme, _)| scheme) {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => sqlite(url, may_create).await.map(Database::Sqlite),
+        _ => Err(Failure::UnknownDatabase),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+async fn sqlite(url: &str, may_create: bool) -> Result<Store<sqlx::Sqlite>, Failure> {
+    use std::str::FromStr;
+
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+
+    let mut options = SqliteConnectOptions::from_str(url).map_err(Failure::BadUrl)?;
+    if may_create {
+        // The mode stays with the file; other commands find it there.
+        options = options
+            .create_if_missing(!url.contains("mode=ro"))
+            .journal_mode(SqliteJournalMode::Wal);
+    }
+    let pool = SqlitePoolOptions::new()
+        .max_connections(2)
+        .connect_with(options)
+        .await
+        .map_err(Failure::Unreachable)?;
+    Ok(Store::new(pool))
+}
