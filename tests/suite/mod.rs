@@ -12,6 +12,7 @@ mod key_parts;
 mod keys;
 mod late;
 mod leases;
+mod operators;
 mod results;
 mod steps;
 
@@ -26,6 +27,7 @@ pub fn cases() -> Vec<Case> {
         keys::cases(),
         late::cases(),
         leases::cases(),
+        operators::cases(),
         results::cases(),
         steps::cases(),
     ]
