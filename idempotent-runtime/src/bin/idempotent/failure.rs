@@ -12,7 +12,7 @@ pub(crate) enum Failure {
     NoDatabase,
     #[error(
         "this is no URL of a database that this command was built for ({})",
-        crate::database::SCHEMES
+        crate::database::schemes()
     )]
     UnknownDatabase,
     #[error("the URL of the database is not understood")]

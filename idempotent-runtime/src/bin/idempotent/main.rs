@@ -38,6 +38,8 @@ async fn run(args: Args) -> Result<(), Failure> {
     match database::open(database, may_create).await? {
         #[cfg(feature = "sqlite")]
         Database::Sqlite(store) => on(&store, args).await,
+        #[cfg(feature = "postgres")]
+        Database::Postgres(store) => on(&store, args).await,
     }
 }
 

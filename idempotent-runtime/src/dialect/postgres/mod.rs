@@ -3,7 +3,7 @@
 //! - `transaction`: how transactions begin, and how an escape from one shows.
 //! - `claim`: transactional jobs: the claim, its wait, and the completion.
 //! - `lease`: leased jobs. `steps`: their recovery points.
-//! - `upkeep`: reading, resolving and forgetting keys.
+//! - `upkeep`: reading, resolving and forgetting keys. `operators`: what operators read.
 //! - `schema`: the tables, and whether this server can hold them.
 //! - `constraint`: unique constraints by name and by columns.
 //! - `fault`: what an error code means.
@@ -16,6 +16,7 @@ mod claim;
 mod constraint;
 mod fault;
 mod lease;
+mod operators;
 mod schema;
 mod steps;
 mod transaction;
