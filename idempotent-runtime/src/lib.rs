@@ -37,8 +37,6 @@ pub use idempotent_macros::KeyPart;
 #[doc = include_str!("docs/attribute.md")]
 pub use idempotent_macros::idempotent;
 
-#[doc(hidden)]
-pub use dialect::operators::OperatorReads;
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};
 pub use input::Input;

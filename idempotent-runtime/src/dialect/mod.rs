@@ -121,7 +121,10 @@ type Conn<DB> = <DB as Database>::Connection;
 /// The statements of the protocol, one method each. Every method is one decision of the ledger
 /// carried out; `false` and `None` say that no row met the condition.
 pub trait Dialect:
-    Database<Connection: LedgerConnection<Backend = Self>> + Debug + sealed::Sealed
+    Database<Connection: LedgerConnection<Backend = Self>>
+    + operators::OperatorReads
+    + Debug
+    + sealed::Sealed
 {
     /// What the claim of a transactional job must show again to complete.
     type Token: Debug + Send + Sync + 'static;

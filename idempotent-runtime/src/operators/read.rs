@@ -5,13 +5,12 @@ use serde::de::DeserializeOwned;
 use super::{Filter, KeyDetails, KeyInfo, Stats, StepInfo};
 use crate::codec;
 use crate::dialect::Backend;
-use crate::dialect::operators::OperatorReads;
 use crate::error::{Error, ShownKey};
 use crate::ledger::failed::IntoFailed as _;
 use crate::store::Store;
 
 /// For operators.
-impl<DB: Backend + OperatorReads> Store<DB> {
+impl<DB: Backend> Store<DB> {
     /// Lists keys, without results.
     ///
     /// No index helps but the one over the keys themselves ([`Filter::prefix`], [`Filter::after`]):

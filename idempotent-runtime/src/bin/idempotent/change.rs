@@ -3,19 +3,18 @@
 use std::io::{self, Write};
 
 use idempotent_runtime::operators::KeyState;
-use idempotent_runtime::{Resolution, Store};
+use idempotent_runtime::{Backend, Resolution, Store};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::args::{Forget, Purge, Resolve};
-use crate::database::Known;
 use crate::failure::Failure;
 
 /// How many keys one transaction of a purge forgets.
 const BATCH: u32 = 500;
 
-pub(crate) async fn migrate<DB: Known>(store: &Store<DB>, json: bool) -> Result<(), Failure> {
+pub(crate) async fn migrate<DB: Backend>(store: &Store<DB>, json: bool) -> Result<(), Failure> {
     store.migrate().await?;
     say(
         json,
@@ -24,7 +23,7 @@ pub(crate) async fn migrate<DB: Known>(store: &Store<DB>, json: bool) -> Result<
     )
 }
 
-pub(crate) async fn resolve<DB: Known>(
+pub(crate) async fn resolve<DB: Backend>(
     store: &Store<DB>,
     resolve: Resolve,
     json: bool,
@@ -65,7 +64,7 @@ pub(crate) async fn resolve<DB: Known>(
     }
 }
 
-pub(crate) async fn forget<DB: Known>(
+pub(crate) async fn forget<DB: Backend>(
     store: &Store<DB>,
     forget: &Forget,
     json: bool,
@@ -90,7 +89,7 @@ pub(crate) async fn forget<DB: Known>(
     )
 }
 
-pub(crate) async fn purge<DB: Known>(
+pub(crate) async fn purge<DB: Backend>(
     store: &Store<DB>,
     purge: &Purge,
     json: bool,

@@ -1,12 +1,8 @@
 //! From a URL to a store.
 
-use idempotent_runtime::{Backend, Store};
+use idempotent_runtime::Store;
 
 use crate::failure::Failure;
-
-/// What the commands ask of a database.
-pub(crate) trait Known: Backend + idempotent_runtime::OperatorReads {}
-impl<DB: Backend + idempotent_runtime::OperatorReads> Known for DB {}
 
 /// A store on one of the databases that this command was built for.
 pub(crate) enum Database {
@@ -14,6 +10,8 @@ pub(crate) enum Database {
     Sqlite(Store<sqlx::Sqlite>),
     #[cfg(feature = "postgres")]
     Postgres(Store<sqlx::Postgres>),
+    #[cfg(feature = "mysql")]
+    MySql(Store<sqlx::MySql>),
 }
 
 /// The URLs that this command was built for, for messages.
@@ -37,6 +35,8 @@ pub(crate) async fn open(url: &str, may_create: bool) -> Result<Database, Failur
         "sqlite" => sqlite(url, may_create).await.map(Database::Sqlite),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => postgres(url).await.map(Database::Postgres),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql(url).await.map(Database::MySql),
         _ => Err(Failure::UnknownDatabase),
     }
 }
@@ -70,6 +70,21 @@ async fn postgres(url: &str) -> Result<Store<sqlx::Postgres>, Failure> {
 
     let options = PgConnectOptions::from_str(url).map_err(Failure::BadUrl)?;
     let pool = PgPoolOptions::new()
+        .max_connections(2)
+        .connect_with(options)
+        .await
+        .map_err(Failure::Unreachable)?;
+    Ok(Store::new(pool))
+}
+
+#[cfg(feature = "mysql")]
+async fn mysql(url: &str) -> Result<Store<sqlx::MySql>, Failure> {
+    use std::str::FromStr;
+
+    use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+
+    let options = MySqlConnectOptions::from_str(url).map_err(Failure::BadUrl)?;
+    let pool = MySqlPoolOptions::new()
         .max_connections(2)
         .connect_with(options)
         .await

@@ -22,7 +22,7 @@ use clap::Parser;
 use args::{Args, Command};
 use database::Database;
 use failure::Failure;
-use idempotent_runtime::Store;
+use idempotent_runtime::{Backend, Store};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -40,10 +40,12 @@ async fn run(args: Args) -> Result<(), Failure> {
         Database::Sqlite(store) => on(&store, args).await,
         #[cfg(feature = "postgres")]
         Database::Postgres(store) => on(&store, args).await,
+        #[cfg(feature = "mysql")]
+        Database::MySql(store) => on(&store, args).await,
     }
 }
 
-async fn on<DB: database::Known>(store: &Store<DB>, args: Args) -> Result<(), Failure> {
+async fn on<DB: Backend>(store: &Store<DB>, args: Args) -> Result<(), Failure> {
     let json = args.json;
     match args.command {
         Command::Migrate => change::migrate(store, json).await,

@@ -2,18 +2,17 @@
 
 use std::io::{self, Write};
 
-use idempotent_runtime::Store;
 use idempotent_runtime::operators::{Filter, KeyDetails, KeyInfo, KeyState, StepInfo};
+use idempotent_runtime::{Backend, Store};
 use serde_json::value::RawValue;
 
 use crate::args::{List, Show};
-use crate::database::Known;
 use crate::failure::Failure;
 use crate::json;
 use crate::table;
 use crate::time::{relative, span, stamp};
 
-pub(crate) async fn list<DB: Known>(
+pub(crate) async fn list<DB: Backend>(
     store: &Store<DB>,
     list: &List,
     json: bool,
@@ -86,7 +85,7 @@ fn note(key: &KeyInfo) -> String {
     }
 }
 
-pub(crate) async fn show<DB: Known>(
+pub(crate) async fn show<DB: Backend>(
     store: &Store<DB>,
     show: &Show,
     json: bool,
@@ -113,7 +112,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    async fn read<DB: Known>(store: &Store<DB>, details: &KeyDetails) -> Result<Self, Failure> {
+    async fn read<DB: Backend>(store: &Store<DB>, details: &KeyDetails) -> Result<Self, Failure> {
         let key = &details.info.key;
         let mut steps = Vec::new();
         for step in &details.steps {
@@ -205,7 +204,7 @@ fn result_text<'r>(
     }
 }
 
-pub(crate) async fn stats<DB: Known>(store: &Store<DB>, json: bool) -> Result<(), Failure> {
+pub(crate) async fn stats<DB: Backend>(store: &Store<DB>, json: bool) -> Result<(), Failure> {
     let stats = store.stats().await?;
     let mut out = io::stdout().lock();
     if json {

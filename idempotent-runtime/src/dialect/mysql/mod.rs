@@ -8,7 +8,7 @@
 //! - [`mark`]: the savepoints by which an escape of the body shows.
 //! - [`finish`]: completion, leases, doubt.
 //! - [`step`]: recovery points.
-//! - [`upkeep`]: resolving and purging.
+//! - [`upkeep`]: resolving and purging. [`operators`]: what operators read.
 //! - [`schema`]: installing and checking the tables.
 //! - [`fault`]: what errors mean.
 //! - [`unique`]: which constraint was violated.
@@ -17,6 +17,7 @@ mod claim;
 mod fault;
 mod finish;
 mod mark;
+mod operators;
 mod schema;
 mod sql;
 mod step;
