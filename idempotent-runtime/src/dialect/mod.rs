@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
+use sqlx::error::DatabaseError;
 use sqlx::{Connection, Database, SqlStr};
 
 use crate::error::Error;
@@ -311,6 +312,21 @@ pub trait Dialect:
 
     /// The unique constraint that one link of an error's chain reports as violated.
     fn violated(link: &(dyn StdError + 'static)) -> Option<Violated>;
+}
+
+/// The database's own error in one link of an error's chain, in whichever shape it stands there:
+/// sqlx's error, or, behind `#[error(transparent)]`, only what that has for its source, which is the
+/// box with the database's error, and not that error itself.
+pub(crate) fn database_error<'a, E: DatabaseError>(
+    link: &'a (dyn StdError + 'static),
+) -> Option<&'a E> {
+    if let Some(sqlx::Error::Database(error)) = link.downcast_ref::<sqlx::Error>() {
+        return error.try_downcast_ref();
+    }
+    if let Some(error) = link.downcast_ref::<Box<dyn DatabaseError>>() {
+        return error.try_downcast_ref();
+    }
+    link.downcast_ref()
 }
 
 /// What every database's own classification starts from.

@@ -8,13 +8,13 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use sqlx::error::DatabaseError;
+use sqlx::error::DatabaseError as _;
 use sqlx::sqlite::{SqliteConnection, SqliteError};
 use sqlx::{Row, SqlSafeStr, SqlStr, Sqlite};
 
 use super::{
     Backend, Begin, Dialect, Fault, LedgerConnection, SCHEMA_VERSION, Violated, common_fault,
-    millis,
+    database_error, millis,
 };
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
@@ -537,7 +537,7 @@ impl Dialect for Sqlite {
     }
 
     fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
-        let error = database_error(link)?;
+        let error = database_error::<SqliteError>(link)?;
         if !error.is_unique_violation() {
             return None;
         }
@@ -567,15 +567,6 @@ impl Dialect for Sqlite {
             ),
         })
     }
-}
-
-/// sqlx's error, in either shape: as itself, or (behind `#[error(transparent)]`) the database's
-/// own alone.
-fn database_error<'a>(link: &'a (dyn StdError + 'static)) -> Option<&'a SqliteError> {
-    if let Some(sqlx::Error::Database(error)) = link.downcast_ref::<sqlx::Error>() {
-        return error.try_downcast_ref::<SqliteError>();
-    }
-    link.downcast_ref::<SqliteError>()
 }
 
 async fn version(conn: &mut SqliteConnection) -> sqlx::Result<i32> {
