@@ -45,6 +45,10 @@ impl TestDatabase for sqlx::MySql {
         UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE `key` = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE `key` = ?";
+    const HOLD_LEDGER: &'static str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+        START TRANSACTION; SELECT * FROM idempotent_keys FOR UPDATE";
+    const BEGIN_SNAPSHOT: &'static str = "START TRANSACTION";
+    const DDL_COMMITS: bool = true;
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

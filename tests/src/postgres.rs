@@ -55,6 +55,9 @@ impl TestDatabase for sqlx::Postgres {
         clock_timestamp() - interval '1 second' WHERE key = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
+    const HOLD_LEDGER: &'static str = "BEGIN; LOCK TABLE idempotent_keys IN ACCESS EXCLUSIVE MODE";
+    const BEGIN_SNAPSHOT: &'static str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+    const DDL_COMMITS: bool = false;
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

@@ -42,6 +42,9 @@ impl TestDatabase for sqlx::Sqlite {
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = 0 WHERE key = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
+    const HOLD_LEDGER: &'static str = "BEGIN IMMEDIATE";
+    const BEGIN_SNAPSHOT: &'static str = "BEGIN";
+    const DDL_COMMITS: bool = false;
 
     async fn create() -> (String, TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -38,6 +38,15 @@ pub trait TestDatabase: Backend {
     /// The fence of a key (`?`): how often it was taken over, and once for its claim.
     const FENCE: &'static str;
 
+    /// Begins a transaction that keeps every claim waiting.
+    const HOLD_LEDGER: &'static str;
+
+    /// Begins a transaction whose snapshot is that of its first read, if there is such a thing.
+    const BEGIN_SNAPSHOT: &'static str;
+
+    /// Whether a change of the schema commits what came before it.
+    const DDL_COMMITS: bool;
+
     /// Makes an empty database.
     fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
 

@@ -65,7 +65,7 @@ struct Order {
 }
 
 #[idempotent(key = "ship_<order.id>")]
-async fn ship(conn: &mut Conn, order: Order) -> Result<usize, Failure> {
+async fn ship_order(conn: &mut Conn, order: Order) -> Result<usize, Failure> {
     leave(conn, "ship").await?;
     Ok(order.lines.len())
 }
@@ -80,17 +80,17 @@ fn order(names: impl Iterator<Item = u32>, note: &str) -> Order {
 
 /// K8: a map is the same input in whatever order it was filled.
 async fn a_map_is_one_input_in_any_order(world: World<Db>) {
-    let first = ship(&world.store, order(0..100, "n")).await.unwrap();
+    let first = ship_order(&world.store, order(0..100, "n")).await.unwrap();
     assert!(first.is_performed());
     let mut other = order((0..100).rev(), "n");
     other.lines.reserve(10_000);
-    assert!(ship(&world.store, other).await.unwrap().is_replayed());
+    assert!(ship_order(&world.store, other).await.unwrap().is_replayed());
     assert_eq!(
-        changed(ship(&world.store, order(0..99, "n")).await),
+        changed(ship_order(&world.store, order(0..99, "n")).await),
         ["order.lines"]
     );
     assert_eq!(
-        changed(ship(&world.store, order(0..100, "m")).await),
+        changed(ship_order(&world.store, order(0..100, "m")).await),
         ["order.note"]
     );
     assert_eq!(world.effects("ship").await, 1);

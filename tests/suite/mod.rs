@@ -7,6 +7,7 @@ mod business;
 mod basics;
 mod concurrency;
 mod failures;
+mod guards;
 mod inputs;
 mod key_parts;
 mod keys;
@@ -15,6 +16,8 @@ mod leases;
 mod operators;
 mod results;
 mod steps;
+mod transactions;
+mod unique;
 
 /// Every test of the suite.
 pub fn cases() -> Vec<Case> {
@@ -22,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         basics::cases(),
         concurrency::cases(),
         failures::cases(),
+        guards::cases(),
         inputs::cases(),
         key_parts::cases(),
         keys::cases(),
@@ -30,6 +34,8 @@ pub fn cases() -> Vec<Case> {
         operators::cases(),
         results::cases(),
         steps::cases(),
+        transactions::cases(),
+        unique::cases(),
     ]
     .into_iter()
     .flatten()
