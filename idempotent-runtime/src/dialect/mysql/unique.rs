@@ -3,11 +3,11 @@ use std::error::Error as StdError;
 
 use sqlx::mysql::{MySqlConnection, MySqlDatabaseError};
 
-use super::super::Violated;
+use super::super::{Violated, database_error};
 use crate::site::Unique;
 
 pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
-    let error = database_error(link)?;
+    let error = database_error::<MySqlDatabaseError>(link)?;
     if !matches!(error.number(), 1062 | 1586) {
         return None;
     }
@@ -19,15 +19,6 @@ pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
         table: None,
         columns: None,
     })
-}
-
-/// sqlx's error, in either shape: as itself, or (behind `#[error(transparent)]`) the database's own
-/// alone.
-fn database_error<'a>(link: &'a (dyn StdError + 'static)) -> Option<&'a MySqlDatabaseError> {
-    if let Some(sqlx::Error::Database(error)) = link.downcast_ref::<sqlx::Error>() {
-        return error.try_downcast_ref::<MySqlDatabaseError>();
-    }
-    link.downcast_ref::<MySqlDatabaseError>()
 }
 
 pub(super) async fn describe(

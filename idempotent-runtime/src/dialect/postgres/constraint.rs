@@ -5,17 +5,11 @@ use std::error::Error as StdError;
 use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
 
-use crate::dialect::Violated;
+use crate::dialect::{Violated, database_error};
 use crate::site::Unique;
 
 pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
-    let error = match link.downcast_ref::<sqlx::Error>() {
-        Some(error) => error
-            .as_database_error()?
-            .try_downcast_ref::<PgDatabaseError>()?,
-        // Behind `#[error(transparent)]`, the database's own error is the first that shows.
-        None => link.downcast_ref::<PgDatabaseError>()?,
-    };
+    let error = database_error::<PgDatabaseError>(link)?;
     (error.code() == "23505").then(|| Violated {
         name: error.constraint().map(str::to_owned),
         schema: error.schema().map(str::to_owned),
