@@ -14,8 +14,12 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::key::Key;
 use crate::ledger::failed::IntoFailed as _;
-use crate::ledger::record::{Finished, Step};
+use crate::ledger::leased::Writing;
+use crate::ledger::record::{Finished, Standing, Step};
+use crate::observe;
 use crate::retry::retry_locked;
+use crate::store::Writer;
+use crate::tx::Tx;
 
 /// The longest name of a step, in bytes.
 const MAX_STEP_NAME: usize = 200;
@@ -130,13 +134,17 @@ impl<DB: Backend> Job<'_, DB> {
         let value = match run(tx.conn()).await {
             Ok(value) => value,
             Err(error) => {
-                tx.rollback()
-                    .await
-                    .map_err(|error| error.into_failed::<DB>("undoing a step"))?;
+                self.undo_step(tx, (writer, writing)).await?;
                 return Ok(Err(error));
             }
         };
-        let (value, result) = encode(&name, &value)?;
+        let (value, result) = match encode(&name, &value) {
+            Ok(encoded) => encoded,
+            Err(error) => {
+                self.undo_step(tx, (writer, writing)).await?;
+                return Err(error);
+            }
+        };
         let step = Step { name, result };
         let key = self.claim.call.key.as_str();
         match DB::finish_step(tx.conn(), key, &self.claim.holder, &step).await {
@@ -157,6 +165,31 @@ impl<DB: Backend> Job<'_, DB> {
             Err(error) => return Err(error.into_failed::<DB>(DOING)),
         }
         Ok(Ok(value))
+    }
+
+    /// Undoes what a step wrote, unless it ended its transaction itself: then nobody can.
+    async fn undo_step(&self, mut tx: Tx<'_, DB>, locks: (Writer, Writing)) -> Result<(), Error> {
+        const DOING: &str = "undoing a step";
+
+        let claim = self.claim;
+        match DB::still_ours(tx.conn(), &claim.call.claim(false), None).await {
+            Ok(Standing::Open | Standing::Undone) => {
+                if let Err(problem) = tx.rollback().await {
+                    observe::not_undone(&claim.call.span, DOING, &problem);
+                    tx.distrust();
+                }
+            }
+            Ok(Standing::Escaped) => {
+                tx.distrust();
+                drop((tx, locks));
+                return Err(claim.escaped().await);
+            }
+            Err(problem) => {
+                observe::not_undone(&claim.call.span, DOING, &problem);
+                tx.distrust();
+            }
+        }
+        Ok(())
     }
 
     /// Says that an earlier version of the job may have recorded this step, and that this version
