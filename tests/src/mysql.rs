@@ -49,6 +49,16 @@ impl TestDatabase for sqlx::MySql {
         START TRANSACTION; SELECT * FROM idempotent_keys FOR UPDATE";
     const BEGIN_SNAPSHOT: &'static str = "START TRANSACTION";
     const DDL_COMMITS: bool = true;
+    const ONE_WRITER: bool = false;
+    const UNDOING_ERROR: &'static str = "INSERT INTO accounts (email) VALUES ('taken')";
+    const UNDOES_ON_ERROR: bool = false;
+    const EXPIRED_KEYS: &'static str = "
+        INSERT INTO idempotent_keys (`key`, job, status, owner, fence, attempts, result, first_at,
+            claimed_at, finished_at, forget_at)
+        WITH RECURSIVE digits (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digits WHERE d < 9)
+        SELECT CONCAT('expired_', a.d, b.d, c.d, e.d, f.d), 'expired', 1, x'00', 1, 1, x'31',
+            UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 DAY
+        FROM digits a, digits b, digits c, digits e, digits f WHERE f.d < 2";
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

@@ -58,6 +58,14 @@ impl TestDatabase for sqlx::Postgres {
     const HOLD_LEDGER: &'static str = "BEGIN; LOCK TABLE idempotent_keys IN ACCESS EXCLUSIVE MODE";
     const BEGIN_SNAPSHOT: &'static str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
     const DDL_COMMITS: bool = false;
+    const ONE_WRITER: bool = false;
+    const UNDOING_ERROR: &'static str = "INSERT INTO accounts (email) VALUES ('taken')";
+    const UNDOES_ON_ERROR: bool = true;
+    const EXPIRED_KEYS: &'static str = "
+        INSERT INTO idempotent_keys (key, job, status, owner, fence, attempts, result, first_at,
+            claimed_at, finished_at, forget_at)
+        SELECT 'expired_' || n, 'expired', 1, '\\x00', 1, 1, '\\x31', now(), now(), now(),
+            now() - interval '1 day' FROM generate_series(1, 20000) AS n";
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

@@ -45,6 +45,14 @@ impl TestDatabase for sqlx::Sqlite {
     const HOLD_LEDGER: &'static str = "BEGIN IMMEDIATE";
     const BEGIN_SNAPSHOT: &'static str = "BEGIN";
     const DDL_COMMITS: bool = false;
+    const ONE_WRITER: bool = true;
+    const UNDOING_ERROR: &'static str = "INSERT OR ROLLBACK INTO accounts (email) VALUES ('taken')";
+    const UNDOES_ON_ERROR: bool = true;
+    const EXPIRED_KEYS: &'static str = "
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+        INSERT INTO idempotent_keys (key, job, status, owner, fence, attempts, result, first_at,
+            claimed_at, finished_at, forget_at)
+        SELECT 'expired_' || n, 'expired', 1, x'00', 1, 1, x'31', 0, 0, 0, n FROM numbers";
 
     async fn create() -> (String, TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");

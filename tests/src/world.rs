@@ -47,6 +47,19 @@ pub trait TestDatabase: Backend {
     /// Whether a change of the schema commits what came before it.
     const DDL_COMMITS: bool;
 
+    /// Whether one write transaction keeps every other out of the database.
+    const ONE_WRITER: bool;
+
+    /// A statement that fails; after it, if [`UNDOES_ON_ERROR`](Self::UNDOES_ON_ERROR), nothing of
+    /// the transaction is left. There is an account `taken`.
+    const UNDOING_ERROR: &'static str;
+
+    /// See there.
+    const UNDOES_ON_ERROR: bool;
+
+    /// Makes 20,000 finished keys whose retention has passed.
+    const EXPIRED_KEYS: &'static str;
+
     /// Makes an empty database.
     fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
 

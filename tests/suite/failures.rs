@@ -164,8 +164,8 @@ async fn a_panic_releases_the_lease(world: World<Db>) {
 
 /// 19: a panic in a step keeps the steps before it.
 async fn a_panic_in_a_step_keeps_the_steps_before(world: World<Db>) {
-    #[idempotent(key = "stepped_<id>", ignore(explode), lease = 30s)]
-    async fn stepped(
+    #[idempotent(key = "panics_<id>", ignore(explode), lease = 30s)]
+    async fn panics_in_a_step(
         job: &mut Job<'_, Db>,
         gateway: &Gateway,
         id: i64,
@@ -186,12 +186,12 @@ async fn a_panic_in_a_step_keeps_the_steps_before(world: World<Db>) {
     }
     let gateway = Gateway::default();
     let store = world.another(1).await;
-    let words = panic_of(stepped(&store, &gateway, 1, true)).await;
+    let words = panic_of(panics_in_a_step(&store, &gateway, 1, true)).await;
     assert_eq!(words, "exploded in a step");
     assert!(!left_open(store.pool()).await);
     assert_eq!(world.effects("second").await, 0);
     assert!(
-        stepped(&store, &gateway, 1, false)
+        panics_in_a_step(&store, &gateway, 1, false)
             .await
             .unwrap()
             .is_performed()

@@ -6,15 +6,19 @@ mod business;
 
 mod basics;
 mod concurrency;
+mod escapes;
 mod failures;
 mod guards;
 mod inputs;
+mod joining;
 mod key_parts;
 mod keys;
 mod late;
 mod leases;
+mod nesting;
 mod operators;
 mod results;
+mod retention;
 mod steps;
 mod transactions;
 mod unique;
@@ -24,15 +28,19 @@ pub fn cases() -> Vec<Case> {
     [
         basics::cases(),
         concurrency::cases(),
+        escapes::cases(),
         failures::cases(),
         guards::cases(),
         inputs::cases(),
+        joining::cases(),
         key_parts::cases(),
         keys::cases(),
         late::cases(),
         leases::cases(),
+        nesting::cases(),
         operators::cases(),
         results::cases(),
+        retention::cases(),
         steps::cases(),
         transactions::cases(),
         unique::cases(),
