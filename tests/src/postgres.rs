@@ -55,7 +55,10 @@ impl TestDatabase for sqlx::Postgres {
         clock_timestamp() - interval '1 second' WHERE key = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
-    const HOLD_LEDGER: &'static str = "BEGIN; LOCK TABLE idempotent_keys IN ACCESS EXCLUSIVE MODE";
+    const HOLD_LEDGER: &'static str = "BEGIN; INSERT INTO idempotent_keys (key, job, status, owner,
+            fence, attempts, first_at, claimed_at)
+        SELECT key, 'another', 0, '\\x00', 1, 1, now(), now()
+        FROM unnest('{blocked_1,blocked_leased_1}'::text[]) AS key";
     const BEGIN_SNAPSHOT: &'static str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
     const DDL_COMMITS: bool = false;
     const ONE_WRITER: bool = false;

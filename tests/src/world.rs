@@ -38,7 +38,7 @@ pub trait TestDatabase: Backend {
     /// The fence of a key (`?`): how often it was taken over, and once for its claim.
     const FENCE: &'static str;
 
-    /// Begins a transaction that keeps every claim waiting.
+    /// Begins a transaction that keeps claims of `blocked_1` and `blocked_leased_1` waiting.
     const HOLD_LEDGER: &'static str;
 
     /// Begins a transaction whose snapshot is that of its first read, if there is such a thing.
