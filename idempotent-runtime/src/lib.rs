@@ -22,6 +22,8 @@ mod retry;
 mod site;
 mod steps;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tx;
 mod watch;
 mod within;

@@ -57,6 +57,9 @@ struct Shared<DB: Backend> {
     /// Heartbeats go out on a connection of their own, whatever the pool is busy with.
     heartbeats: OnceLock<Pool<DB>>,
     inspected: OnceCell<()>,
+    /// Set where the lab has this store's process die: then nothing more is written down.
+    #[cfg(feature = "testing")]
+    crashed: std::sync::atomic::AtomicBool,
 }
 
 /// The right to write, held while a write transaction is open.
@@ -103,6 +106,8 @@ impl<DB: Backend> Store<DB> {
                 writer: Arc::default(),
                 heartbeats: OnceLock::new(),
                 inspected: OnceCell::new(),
+                #[cfg(feature = "testing")]
+                crashed: std::sync::atomic::AtomicBool::new(false),
             }),
             options: Options::default(),
         }
@@ -184,6 +189,26 @@ impl<DB: Backend> Store<DB> {
         if let Some(heartbeats) = self.shared.heartbeats.get() {
             heartbeats.close().await;
         }
+    }
+
+    /// From now on, an attempt that is dropped releases nothing: as if its process had been killed.
+    #[cfg(feature = "testing")]
+    pub(crate) fn crash(&self) {
+        use std::sync::atomic::Ordering;
+        self.shared.crashed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the lab has this store's process die.
+    #[cfg(feature = "testing")]
+    pub(crate) fn has_crashed(&self) -> bool {
+        use std::sync::atomic::Ordering;
+        self.shared.crashed.load(Ordering::Relaxed)
+    }
+
+    /// Only the lab has processes die.
+    #[cfg(not(feature = "testing"))]
+    pub(crate) const fn has_crashed(&self) -> bool {
+        false
     }
 
     fn plain() -> Begin {

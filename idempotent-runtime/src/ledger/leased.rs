@@ -231,7 +231,7 @@ async fn release<DB: Backend>(
 /// far as there still is one; otherwise the lease ends by itself.
 impl<DB: Backend> Drop for LeasedClaim<DB> {
     fn drop(&mut self) {
-        if self.ended.load(Ordering::Relaxed) {
+        if self.ended.load(Ordering::Relaxed) || self.store.has_crashed() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
