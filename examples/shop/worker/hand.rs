@@ -32,8 +32,11 @@ pub enum Reply {
     /// It waits where it was told to.
     Waiting,
     Done(Answer),
-    /// It failed, and may be tried again after so long.
-    Failed(Duration),
+    /// It failed, and may be tried again after the pause.
+    Failed {
+        pause: Duration,
+        why: String,
+    },
 }
 
 impl Hand {
@@ -55,7 +58,10 @@ impl Hand {
             Event::At(_) => Ok(Reply::Waiting),
             Event::Done(answer) => Ok(Reply::Done(answer)),
             Event::Failed(failure) => match failure.retry_after {
-                Some(pause) => Ok(Reply::Failed(pause)),
+                Some(pause) => Ok(Reply::Failed {
+                    pause,
+                    why: failure.message,
+                }),
                 None => bail!("{task} failed: {}", failure.message),
             },
         }
