@@ -547,6 +547,7 @@ impl Dialect for Sqlite {
                 schema: None,
                 table: None,
                 columns: None,
+                values: None,
             });
         }
         let pairs: Vec<(&str, &str)> = list
@@ -563,6 +564,7 @@ impl Dialect for Sqlite {
                     .map(|(_, column)| (*column).to_owned())
                     .collect(),
             ),
+            values: None,
         })
     }
 }
