@@ -1,10 +1,11 @@
 //! The command line: what a person may ask for, and the hidden roles in which
 //! the program starts itself again.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::world::Place;
 
 /// Runs a shop's jobs again and again, many at once, and kills its workers in
 /// the middle; then counts the effects.
@@ -20,7 +21,7 @@ use clap::{Args, Parser, Subcommand};
     name = "shop",
     after_help = "Exit status: 0 if every effect is there exactly once (with --naive: if the damage \
                   was shown), 1 if not, or if no worker was killed, 2 for a wrong command line, 130 \
-                  if interrupted.",
+                  if interrupted, 143 if told to end.",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
@@ -39,6 +40,10 @@ pub struct Options {
     /// The SQLite file; made if it is not there [default: a temporary one]
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
+    /// A server in place of SQLite, postgres://… or mysql://…: a fresh database is made on it, and
+    /// dropped at the end
+    #[arg(long, value_name = "URL", conflicts_with = "db")]
+    pub database: Option<Place>,
     /// How many of each job, in each of the three ways
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: u32,
@@ -59,17 +64,5 @@ pub enum Role {
     MailSink,
     /// A worker, which runs the jobs that it is given
     #[command(hide = true)]
-    Worker(WorkerArgs),
-}
-
-#[derive(Clone, Debug, Args)]
-pub struct WorkerArgs {
-    #[arg(long)]
-    pub db: PathBuf,
-    #[arg(long)]
-    pub gateway: SocketAddr,
-    #[arg(long)]
-    pub mail: SocketAddr,
-    #[arg(long)]
-    pub naive: bool,
+    Worker,
 }

@@ -29,13 +29,16 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
+use idempotent_runtime::{MySql, Postgres, Sqlite};
 
-use cli::{Cli, Options, Role, WorkerArgs};
+use cli::{Cli, Options, Role};
 use pipe::Peer;
 use schedule::Schedule;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use verdict::Verdict;
-use worker::Hiring;
-use world::World;
+use worker::{Hiring, Setup};
+use world::{Place, ShopDatabase, World};
 
 fn main() -> ExitCode {
     let Cli { options, role } = Cli::parse();
@@ -51,10 +54,10 @@ fn main() -> ExitCode {
     };
     let ended = runtime.block_on(async {
         match role {
-            None => interruptible(shop(options)).await,
+            None => shop(options).await,
             Some(Role::Gateway) => gateway::serve().await.map(|()| ExitCode::SUCCESS),
             Some(Role::MailSink) => mail::serve().await.map(|()| ExitCode::SUCCESS),
-            Some(Role::Worker(args)) => worker::work(args).await.map(|()| ExitCode::SUCCESS),
+            Some(Role::Worker) => worker::work().await.map(|()| ExitCode::SUCCESS),
         }
     });
     ended.unwrap_or_else(|error| {
@@ -63,8 +66,54 @@ fn main() -> ExitCode {
     })
 }
 
-/// Ctrl-C drops the run, and with it the children and the temporary file.
+async fn shop(options: Options) -> Result<ExitCode> {
+    // Removed when this function ends, in whatever way.
+    let scratch = tempfile::tempdir().context("no room for a temporary file")?;
+    let file = || {
+        options
+            .db
+            .clone()
+            .unwrap_or_else(|| scratch.path().join("shop.db"))
+    };
+    let place = options
+        .database
+        .clone()
+        .unwrap_or_else(|| Place::Sqlite(file()));
+    match &place {
+        Place::Sqlite(inner) => shop_on::<Sqlite>(inner, &place, &options).await,
+        Place::Postgres(inner) => shop_on::<Postgres>(inner, &place, &options).await,
+        Place::MySql(inner) => shop_on::<MySql>(inner, &place, &options).await,
+    }
+}
+
+/// Runs the shop in a database of its own, and drops that, however the run ends.
+async fn shop_on<DB: ShopDatabase>(
+    inner: &DB::Place,
+    place: &Place,
+    options: &Options,
+) -> Result<ExitCode> {
+    if let Some(server) = place.on_server() {
+        eprintln!("database {}", server.database);
+    }
+    let ended = interruptible(async {
+        DB::make(inner).await?;
+        let world = World::<DB>::create(inner, options.naive).await?;
+        run(world, place.clone(), options).await
+    });
+    let ended = ended.await;
+    let removed = DB::remove(inner).await;
+    let ended = ended?;
+    removed.map(|()| ended)
+}
+
+/// A Ctrl-C, or a polite request to end, drops the run, and with it the children.
 async fn interruptible(run: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    #[cfg(unix)]
+    let mut term = signal(SignalKind::terminate())?;
+    #[cfg(unix)]
+    let told_to_end = term.recv();
+    #[cfg(not(unix))]
+    let told_to_end = std::future::pending::<Option<()>>();
     tokio::select! {
         ended = run => ended,
         interrupted = tokio::signal::ctrl_c() => {
@@ -72,30 +121,29 @@ async fn interruptible(run: impl Future<Output = Result<ExitCode>>) -> Result<Ex
             eprintln!("shop: interrupted");
             Ok(ExitCode::from(130))
         }
+        _ = told_to_end => {
+            eprintln!("shop: told to end");
+            Ok(ExitCode::from(143))
+        }
     }
 }
 
-async fn shop(options: Options) -> Result<ExitCode> {
-    let Options {
-        naive,
-        db,
-        jobs,
-        seed,
-    } = options;
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+async fn run<DB: ShopDatabase>(
+    world: World<DB>,
+    place: Place,
+    options: &Options,
+) -> Result<ExitCode> {
+    let naive = options.naive;
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     eprintln!("seed {seed}");
-    // Removed when this function ends, in whatever way.
-    let scratch = tempfile::tempdir().context("no room for a temporary file")?;
-    let db = db.unwrap_or_else(|| scratch.path().join("shop.db"));
-    let world = World::create(&db, naive).await?;
-    let cases = world.seed(jobs).await?;
+    let cases = world.seed(options.jobs).await?;
 
     let mut gateway = Peer::start("payment gateway", ["gateway".into()])?;
     let gateway_address: SocketAddr = gateway.hear().await?;
     let mut mail = Peer::start("mail sink", ["mail-sink".into()])?;
     let mail_address: SocketAddr = mail.hear().await?;
-    let hiring = Hiring(WorkerArgs {
-        db,
+    let hiring = Hiring(Setup {
+        place,
         gateway: gateway_address,
         mail: mail_address,
         naive,

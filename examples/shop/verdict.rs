@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 
 use crate::tally::{Counts, Tally};
 use crate::task::{Case, Job, Task, Way};
-use crate::world::World;
+use crate::world::{ShopDatabase, World};
 use crate::{gateway, mail};
 
 /// What the three witnesses and the callers say of one job.
@@ -35,7 +35,7 @@ impl Verdict {
     pub async fn reach(
         cases: &[Case],
         tally: &Tally,
-        world: &World,
+        world: &World<impl ShopDatabase>,
         gateway: &gateway::Report,
         mail: &mail::Report,
     ) -> Result<Self> {
@@ -114,7 +114,7 @@ impl Line {
 /// How often the task's effect happened outside of the database, if it has one there.
 async fn outside(
     task: &Task,
-    world: &World,
+    world: &World<impl ShopDatabase>,
     gateway: &gateway::Report,
     mail: &mail::Report,
 ) -> Result<Option<u64>> {

@@ -209,6 +209,7 @@ mod tests {
             schema: None,
             table: Some("invoices".into()),
             columns: Some(vec!["order_id".into(), "month".into()]),
+            values: None,
         };
         assert!(Unique::Columns("invoices", &["month", "order_id"]).is(&by_columns));
         assert!(!Unique::Columns("invoices", &["order_id"]).is(&by_columns));

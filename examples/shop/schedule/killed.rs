@@ -97,6 +97,7 @@ impl Schedule {
             Kill::At(point) => (Some(point), Duration::MAX),
             Kill::After(clock) => (None, clock),
         };
+        let mut last = String::new();
         for _ in 0..TRIES {
             self.call(hand, task, hold).await?;
             let reply = tokio::select! {
@@ -109,9 +110,12 @@ impl Schedule {
                     self.answered(task, answer);
                     return Ok(false);
                 }
-                Reply::Failed(pause) => self.failed(task, pause).await,
+                Reply::Failed { pause, why } => {
+                    self.failed(task, pause).await;
+                    last = why;
+                }
             }
         }
-        bail!("{task} is not done after {TRIES} tries")
+        bail!("{task} is not done after {TRIES} tries: {last}")
     }
 }

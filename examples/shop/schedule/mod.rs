@@ -95,6 +95,7 @@ impl Schedule {
 
     /// Calls the job until it is done, as a queue does.
     async fn finish(&self, hand: &mut Hand, task: &Task, meeting: Option<&Barrier>) -> Result<()> {
+        let mut last = String::new();
         for _ in 0..TRIES {
             self.call(hand, task, meeting.map(|_| Point::InBody))
                 .await?;
@@ -109,14 +110,15 @@ impl Schedule {
                         self.answered(task, answer);
                         return Ok(());
                     }
-                    (Reply::Failed(pause), _) => {
+                    (Reply::Failed { pause, why }, _) => {
                         self.failed(task, pause).await;
+                        last = why;
                         break;
                     }
                 }
             }
         }
-        bail!("{task} is not done after {TRIES} tries")
+        bail!("{task} is not done after {TRIES} tries: {last}")
     }
 
     async fn call(&self, hand: &mut Hand, task: &Task, hold: Option<Point>) -> Result<()> {

@@ -1,34 +1,22 @@
 //! The parent's end: a worker process in hand.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{Answer, Event, Order};
-use crate::cli::WorkerArgs;
+use super::{Answer, Event, Order, Setup};
 use crate::pipe::Peer;
 use crate::points::Point;
 use crate::task::Task;
 
 /// How to get a worker.
-pub struct Hiring(pub WorkerArgs);
+pub struct Hiring(pub Setup);
 
 impl Hiring {
     /// Starts a worker process, and returns when it waits for orders.
     pub async fn hire(&self) -> Result<Hand> {
-        let WorkerArgs {
-            db,
-            gateway,
-            mail,
-            naive,
-        } = &self.0;
-        let mut args: Vec<OsString> = vec!["worker".into()];
-        args.extend(["--db".into(), db.into()]);
-        args.extend(["--gateway".into(), gateway.to_string().into()]);
-        args.extend(["--mail".into(), mail.to_string().into()]);
-        args.extend(naive.then(|| "--naive".into()));
-        let mut hand = Hand(Peer::start("worker", args)?);
+        let mut hand = Hand(Peer::start("worker", ["worker".into()])?);
+        hand.0.say(&self.0).await?;
         match hand.0.hear().await? {
             Event::Ready => Ok(hand),
             event => bail!("a worker began with {event:?}"),
@@ -44,8 +32,11 @@ pub enum Reply {
     /// It waits where it was told to.
     Waiting,
     Done(Answer),
-    /// It failed, and may be tried again after so long.
-    Failed(Duration),
+    /// It failed, and may be tried again after the pause.
+    Failed {
+        pause: Duration,
+        why: String,
+    },
 }
 
 impl Hand {
@@ -67,7 +58,10 @@ impl Hand {
             Event::At(_) => Ok(Reply::Waiting),
             Event::Done(answer) => Ok(Reply::Done(answer)),
             Event::Failed(failure) => match failure.retry_after {
-                Some(pause) => Ok(Reply::Failed(pause)),
+                Some(pause) => Ok(Reply::Failed {
+                    pause,
+                    why: failure.message,
+                }),
                 None => bail!("{task} failed: {}", failure.message),
             },
         }

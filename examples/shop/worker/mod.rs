@@ -3,6 +3,7 @@
 mod hand;
 mod process;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,19 @@ use serde_json::Value;
 
 use crate::points::Point;
 use crate::task::Task;
+use crate::world::Place;
 
 pub use hand::{Hand, Hiring, Reply};
 pub use process::work;
+
+/// What a worker is told first, and not on its command line: a server's URL may hold a password.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    pub place: Place,
+    pub gateway: SocketAddr,
+    pub mail: SocketAddr,
+    pub naive: bool,
+}
 
 /// From the parent to the worker.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,44 +1,61 @@
 //! The worker's own end.
 
 use anyhow::Result;
-use idempotent_runtime::{Outcome, SqliteStore};
+use idempotent_runtime::{MySql, Outcome, Postgres, Sqlite, Store};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::SqlitePool;
+use sqlx::Pool;
 use tokio::sync::mpsc;
 
-use super::{Answer, Event, Failure, Order};
-use crate::cli::WorkerArgs;
+use super::{Answer, Event, Failure, Order, Setup};
 use crate::error::{ShopError, in_words};
 use crate::gateway::Gateway;
 use crate::mail::Mailer;
 use crate::pipe::{self, Heard};
 use crate::points::{Point, Points};
 use crate::task::Task;
-use crate::{jobs, naive, world};
+use crate::world::{Place, ShopDatabase};
+use crate::{jobs, naive};
 
 /// Runs what the parent orders, one task after another, until it is gone.
-pub async fn work(args: WorkerArgs) -> Result<()> {
+pub async fn work() -> Result<()> {
+    let mut parent = Heard::new();
+    let Some(setup) = parent.next::<Setup>().await? else {
+        return Ok(());
+    };
+    match &setup.place {
+        Place::Sqlite(place) => work_on::<Sqlite>(place, &setup, parent).await,
+        Place::Postgres(place) => work_on::<Postgres>(place, &setup, parent).await,
+        Place::MySql(place) => work_on::<MySql>(place, &setup, parent).await,
+    }
+}
+
+async fn work_on<DB: ShopDatabase>(place: &DB::Place, setup: &Setup, parent: Heard) -> Result<()> {
+    let pool = DB::connect(place).await?;
     let worker = Worker {
-        database: Database::open(&args).await?,
-        gateway: Gateway::new(args.gateway),
-        mailer: Mailer::new(args.mail),
+        database: if setup.naive {
+            Database::Naive(pool)
+        } else {
+            Database::Annotated(Store::new(pool))
+        },
+        gateway: Gateway::new(setup.gateway),
+        mailer: Mailer::new(setup.mail),
         points: Points::default(),
     };
     pipe::say(&Event::Ready);
     // Orders are heard while a task runs: that is when a release comes.
     let (tasks, queue) = mpsc::unbounded_channel();
     tokio::select! {
-        heard = listen(tasks, &worker.points) => heard,
+        heard = listen(parent, tasks, &worker.points) => heard,
         () = worker.run_all(queue) => Ok(()),
     }
 }
 
 async fn listen(
+    mut parent: Heard,
     tasks: mpsc::UnboundedSender<(Task, Option<Point>)>,
     points: &Points,
 ) -> Result<()> {
-    let mut parent = Heard::new();
     while let Some(order) = parent.next().await? {
         match order {
             Order::Run { task, hold } => tasks.send((task, hold))?,
@@ -48,30 +65,19 @@ async fn listen(
     Ok(())
 }
 
-enum Database {
-    Annotated(SqliteStore),
-    Naive(SqlitePool),
+enum Database<DB: ShopDatabase> {
+    Annotated(Store<DB>),
+    Naive(Pool<DB>),
 }
 
-impl Database {
-    async fn open(args: &WorkerArgs) -> Result<Self> {
-        let pool = world::connect(&args.db).await?;
-        Ok(if args.naive {
-            Self::Naive(pool)
-        } else {
-            Self::Annotated(SqliteStore::new(pool))
-        })
-    }
-}
-
-struct Worker {
-    database: Database,
+struct Worker<DB: ShopDatabase> {
+    database: Database<DB>,
     gateway: Gateway,
     mailer: Mailer,
     points: Points,
 }
 
-impl Worker {
+impl<DB: ShopDatabase> Worker<DB> {
     async fn run_all(&self, mut queue: mpsc::UnboundedReceiver<(Task, Option<Point>)>) {
         while let Some((task, hold)) = queue.recv().await {
             self.points.hold(hold);
@@ -92,7 +98,7 @@ impl Worker {
         }
     }
 
-    async fn run(&self, store: &SqliteStore, task: &Task) -> Result<Answer, ShopError> {
+    async fn run(&self, store: &Store<DB>, task: &Task) -> Result<Answer, ShopError> {
         let Self {
             gateway,
             mailer,
@@ -101,21 +107,21 @@ impl Worker {
         } = self;
         Ok(match task {
             Task::SendWelcomeEmail { user_id } => {
-                told(jobs::send_welcome_email(store, mailer, points, *user_id).await?)
+                told(jobs::send_welcome_email::<DB>(store, mailer, points, *user_id).await?)
             }
             Task::ChargePayment { order_id } => {
-                told(jobs::charge_payment(store, gateway, points, *order_id).await?)
+                told(jobs::charge_payment::<DB>(store, gateway, points, *order_id).await?)
             }
             Task::CreateInvoice { order_id, month } => {
-                told(jobs::create_invoice(store, points, *order_id, month).await?)
+                told(jobs::create_invoice::<DB>(store, points, *order_id, month).await?)
             }
             Task::ProvisionAccount { signup_id } => {
-                told(jobs::provision_account(store, points, *signup_id).await?)
+                told(jobs::provision_account::<DB>(store, points, *signup_id).await?)
             }
         })
     }
 
-    async fn run_naive(&self, pool: &SqlitePool, task: &Task) -> Result<Answer, ShopError> {
+    async fn run_naive(&self, pool: &Pool<DB>, task: &Task) -> Result<Answer, ShopError> {
         let Self {
             gateway,
             mailer,

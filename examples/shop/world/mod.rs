@@ -1,46 +1,49 @@
 //! The shop's database. Nothing outside of this folder speaks SQL.
+//!
+//! `statements` has what the jobs ask, once; `driver` what differs between the databases, which
+//! `sqlite`, `postgres` and `mysql` fill in.
 
+mod driver;
+mod mysql;
+mod place;
+mod postgres;
 mod seed;
-pub mod tables;
+mod sqlite;
+mod statements;
 
-use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use idempotent_runtime::SqliteStore;
-use sqlx::SqlitePool;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use idempotent_runtime::Store;
+use sqlx::Pool;
 
 use crate::task::Task;
 
-/// Opens the file, making it if it is not there.
-pub async fn connect(path: &Path) -> Result<SqlitePool> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal);
-    SqlitePoolOptions::new()
-        .max_connections(4)
-        .connect_with(options)
-        .await
-        .with_context(|| format!("cannot open {}", path.display()))
-}
+pub use driver::Driver;
+pub use place::Place;
+pub use statements::ShopDatabase;
+
+/// Of one process.
+const CONNECTIONS: u32 = 4;
+
+/// What making or dropping a database may take.
+const SERVER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The shop's tables, and what is in them.
-pub struct World {
-    pool: SqlitePool,
+pub struct World<DB: ShopDatabase> {
+    pool: Pool<DB>,
     naive: bool,
 }
 
-impl World {
+impl<DB: ShopDatabase> World<DB> {
     /// Installs the shop's tables and, for the annotated jobs, the ledger.
-    pub async fn create(path: &Path, naive: bool) -> Result<Self> {
-        let pool = connect(path).await?;
-        sqlx::raw_sql(include_str!("schema.sql"))
-            .execute(&pool)
+    pub async fn create(place: &DB::Place, naive: bool) -> Result<Self> {
+        let pool = DB::connect(place).await?;
+        DB::lay_out(&pool)
             .await
-            .with_context(|| format!("cannot lay out {}", path.display()))?;
+            .context("cannot lay out the shop's tables")?;
         if !naive {
-            SqliteStore::new(pool.clone()).migrate().await?;
+            Store::new(pool.clone()).migrate().await?;
         }
         Ok(Self { pool, naive })
     }
@@ -67,23 +70,21 @@ impl World {
                 signup_id,
             ),
         };
-        let count: i64 = sqlx::query_scalar(sql)
-            .bind(id)
-            .fetch_one(&self.pool)
-            .await?;
+        let mut conn = self.pool.acquire().await?;
+        let count: i64 = DB::one(&mut conn, sql, &[id.into()]).await?;
         Ok(count.try_into()?)
     }
 
     /// Where the user's mail goes; None if the user is gone.
     pub async fn address(&self, user_id: i64) -> Result<Option<String>> {
-        match tables::email(&self.pool, user_id).await {
+        match DB::email(&mut *self.pool.acquire().await?, user_id).await {
             Ok(address) => Ok(Some(address)),
             Err(sqlx::Error::RowNotFound) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Closes the file, with all of it in its one place.
+    /// Closes the connections; a file is then all in its one place.
     pub async fn close(self) {
         self.pool.close().await;
     }

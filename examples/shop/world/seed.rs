@@ -1,15 +1,14 @@
 //! Filling the shop with work.
 
 use anyhow::Result;
-use sqlx::SqliteConnection;
 
-use super::{World, tables};
+use super::{ShopDatabase, World};
 use crate::task::{Case, Job, Task, Way};
 
 /// What invoices are for.
 const MONTH: &str = "2026-01";
 
-impl World {
+impl<DB: ShopDatabase> World<DB> {
     /// Adds `jobs` fresh records for each job and way, and one more of each for
     /// which there is nothing to do.
     pub async fn seed(&self, jobs: u32) -> Result<Vec<Case>> {
@@ -18,7 +17,7 @@ impl World {
         for way in Way::ALL {
             for nothing_to_do in (0..jobs).map(|_| false).chain([true]) {
                 for job in Job::ALL {
-                    let task = insert(&mut tx, job, cases.len()).await?;
+                    let task = insert::<DB>(&mut tx, job, cases.len()).await?;
                     if nothing_to_do {
                         self.settle(&mut tx, &task).await?;
                     }
@@ -40,26 +39,24 @@ impl World {
 
     /// What happened to the record before anybody called the job: the user left,
     /// the order was paid in cash, the invoice and the account were made by hand.
-    async fn settle(&self, conn: &mut SqliteConnection, task: &Task) -> sqlx::Result<()> {
+    async fn settle(&self, conn: &mut DB::Connection, task: &Task) -> sqlx::Result<()> {
         match task {
             Task::SendWelcomeEmail { user_id } => {
-                sqlx::query("DELETE FROM users WHERE id = ?")
-                    .bind(user_id)
-                    .execute(conn)
-                    .await?;
+                let sql = "DELETE FROM users WHERE id = ?";
+                DB::change(conn, sql, &[(*user_id).into()]).await?;
             }
-            Task::ChargePayment { order_id } => tables::mark_paid(conn, *order_id, "cash").await?,
+            Task::ChargePayment { order_id } => DB::mark_paid(conn, *order_id, "cash").await?,
             Task::CreateInvoice { order_id, month } => {
-                let total = tables::total(&mut *conn, *order_id).await?;
+                let total = DB::total(conn, *order_id).await?;
                 if self.naive {
-                    tables::insert_naive_invoice(conn, *order_id, month, total).await?;
+                    DB::insert_naive_invoice(conn, *order_id, month, total).await?;
                 } else {
-                    tables::insert_invoice(conn, *order_id, month, total).await?;
+                    DB::insert_invoice(conn, *order_id, month, total).await?;
                 }
             }
             Task::ProvisionAccount { signup_id } => {
-                let account_id = tables::create_account(&mut *conn, *signup_id).await?;
-                tables::mark_provisioned(conn, *signup_id, account_id).await?;
+                let account_id = DB::create_account(conn, *signup_id).await?;
+                DB::mark_provisioned(conn, *signup_id, account_id).await?;
             }
         }
         Ok(())
@@ -67,22 +64,21 @@ impl World {
 }
 
 /// A fresh record, numbered within the run.
-async fn insert(conn: &mut SqliteConnection, job: Job, number: usize) -> Result<Task> {
+async fn insert<DB: ShopDatabase>(
+    conn: &mut DB::Connection,
+    job: Job,
+    number: usize,
+) -> Result<Task> {
     let cents = 1_000 + 100 * i64::try_from(number)?;
-    let (sql, email) = match job {
-        Job::SendWelcomeEmail => ("INSERT INTO users (email) VALUES (?) RETURNING id", true),
-        Job::ProvisionAccount => ("INSERT INTO signups (email) VALUES (?) RETURNING id", true),
+    let email = format!("customer{number}@shop.example");
+    let (sql, value) = match job {
+        Job::SendWelcomeEmail => ("INSERT INTO users (email) VALUES (?)", (&*email).into()),
+        Job::ProvisionAccount => ("INSERT INTO signups (email) VALUES (?)", (&*email).into()),
         Job::ChargePayment | Job::CreateInvoice => {
-            ("INSERT INTO orders (total) VALUES (?) RETURNING id", false)
+            ("INSERT INTO orders (total) VALUES (?)", cents.into())
         }
     };
-    let insert = sqlx::query_scalar(sql);
-    let insert = if email {
-        insert.bind(format!("customer{number}@shop.example"))
-    } else {
-        insert.bind(cents)
-    };
-    let id = insert.fetch_one(conn).await?;
+    let id = DB::insert(conn, sql, &[value]).await?;
     Ok(match job {
         Job::SendWelcomeEmail => Task::SendWelcomeEmail { user_id: id },
         Job::ChargePayment => Task::ChargePayment { order_id: id },

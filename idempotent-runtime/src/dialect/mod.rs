@@ -87,6 +87,8 @@ pub struct Violated {
     pub(crate) table: Option<String>,
     /// Its columns, where the database reports them.
     pub(crate) columns: Option<Vec<String>>,
+    /// The values that are there already, as a message shows them; never shown again.
+    pub(crate) values: Option<String>,
 }
 
 impl Violated {

@@ -549,6 +549,7 @@ impl Dialect for Sqlite {
                 schema: None,
                 table: None,
                 columns: None,
+                values: None,
             });
         }
         let pairs: Vec<(&str, &str)> = list
@@ -565,6 +566,7 @@ impl Dialect for Sqlite {
                     .map(|(_, column)| (*column).to_owned())
                     .collect(),
             ),
+            values: None,
         })
     }
 }

@@ -15,6 +15,7 @@ pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
         schema: error.schema().map(str::to_owned),
         table: error.table().map(str::to_owned),
         columns: None,
+        values: None,
     })
 }
 
@@ -57,6 +58,7 @@ pub(super) async fn describe(
             schema: row.try_get("schema")?,
             table: row.try_get("table")?,
             columns: columns.into_iter().collect(),
+            values: None,
         };
         if wanted.is(&known) {
             return Ok(known);
