@@ -75,11 +75,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::key::KeyBuilder;
+    use crate::key::{KeyBuilder, KeyPart};
 
     fn key(n: i64) -> Key {
         let mut key = KeyBuilder::new();
-        key.part("n", &n, None);
+        n.write(&mut key.part("n", None));
         key.finish("job").unwrap()
     }
 

@@ -3,7 +3,9 @@
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod answer;
 mod codec;
+mod contract;
 mod dialect;
 mod error;
 mod gate;
@@ -39,6 +41,8 @@ pub use idempotent_macros::KeyPart;
 #[doc = include_str!("docs/attribute.md")]
 pub use idempotent_macros::idempotent;
 
+pub use answer::{CertainAnswer, ConditionAnswer, FromAnswer, GuardAnswer};
+pub use contract::{FromRuntime, Stored};
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};
 pub use input::Input;

@@ -9,9 +9,7 @@
 
 use std::error::Error as StdError;
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use crate::codec;
+use crate::contract::Codec;
 use crate::dialect::LedgerConnection;
 use crate::error::Error;
 use crate::job::JobBackend;
@@ -21,6 +19,7 @@ use crate::outcome::{JobResult, Outcome, Skip};
 use crate::store::Store;
 use crate::within::{IntoStore, Within};
 
+pub use crate::answer::Verdict;
 pub use crate::input::Inputs;
 pub use crate::key::KeyBuilder;
 pub use crate::ledger::call::{Begun, Ended, Stored as StoredResult};
@@ -30,159 +29,20 @@ pub use crate::site::Site;
 
 use crate::ledger::call::Call;
 
-/// A job's value: stored, and decoded again for every retry.
-#[diagnostic::on_unimplemented(
-    message = "the result `{Self}` cannot be stored for retries",
-    label = "a job's value must be `Serialize` and `Deserialize`, and own what it holds",
-    note = "the result is stored, and a retry gets it back: derive `serde::Serialize` and `serde::Deserialize` for it, and return owned values (`String`, not `&str`)"
-)]
-pub trait Stored: sealed::Stored + Sized {
-    #[doc(hidden)]
-    fn round_trip(&self) -> Result<(Self, Vec<u8>), String>;
-    #[doc(hidden)]
-    fn decode(bytes: &[u8]) -> Result<Self, (String, String)>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned> Stored for T {
-    fn round_trip(&self) -> Result<(Self, Vec<u8>), String> {
-        codec::round_trip(self)
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, (String, String)> {
-        codec::decode(bytes).map_err(|problem| (problem.path, problem.what))
-    }
-}
-
-/// A job's error: this crate's own errors become one.
-#[diagnostic::on_unimplemented(
-    message = "the error `{Self}` cannot carry what the runtime reports",
-    label = "no `From<idempotent_runtime::Error>`",
-    note = "add a variant to it, with thiserror: `#[error(transparent)] Idempotent(#[from] idempotent_runtime::Error)`",
-    note = "where the error is not yours (`sqlx::Error`, say), wrap it in an enum of yours, or use `anyhow::Error`"
-)]
-pub trait FromRuntime: sealed::FromRuntime {
-    #[doc(hidden)]
-    fn from_runtime(error: Error) -> Self;
-}
-
-#[diagnostic::do_not_recommend]
-impl<E: From<Error>> FromRuntime for E {
-    fn from_runtime(error: Error) -> Self {
-        error.into()
-    }
-}
-
-/// What a guard may answer: `bool`, or `Option<bool>` where the record may be missing.
-#[diagnostic::on_unimplemented(
-    message = "a guard cannot answer `{Self}`",
-    label = "expected `bool` or `Option<bool>`",
-    note = "a guard returns `Result<bool, _>` (`true`: already done), or `Result<Option<bool>, _>` where the record may be missing (`None`)"
-)]
-pub trait Answer: sealed::Answer {
-    #[doc(hidden)]
-    fn verdict(self) -> Verdict;
-}
-
-impl Answer for bool {
-    fn verdict(self) -> Verdict {
-        if self { Verdict::Done } else { Verdict::NotYet }
-    }
-}
-
-impl Answer for Option<bool> {
-    fn verdict(self) -> Verdict {
-        self.map_or(Verdict::Missing, Answer::verdict)
-    }
-}
-
-/// What a guard returns.
-#[diagnostic::on_unimplemented(
-    message = "a guard returns `Result<bool, _>`, not `{Self}`",
-    label = "not a `Result`",
-    note = "a guard reads the database, which can fail: return `Result<bool, _>` (`true`: already done), or `Result<Option<bool>, _>` where the record may be missing (`None`)"
-)]
-pub trait GuardResult: sealed::GuardResult {
-    type Answer;
-    type Error;
-    #[doc(hidden)]
-    fn into_result(self) -> Result<Self::Answer, Self::Error>;
-}
-
-impl<A, E> GuardResult for Result<A, E> {
-    type Answer = A;
-    type Error = E;
-
-    fn into_result(self) -> Result<A, E> {
-        self
-    }
-}
-
-mod sealed {
-    use super::{DeserializeOwned, Error, Serialize};
-
-    pub trait Stored {}
-    #[diagnostic::do_not_recommend]
-    impl<T: Serialize + DeserializeOwned> Stored for T {}
-
-    pub trait FromRuntime {}
-    #[diagnostic::do_not_recommend]
-    impl<E: From<Error>> FromRuntime for E {}
-
-    pub trait Answer {}
-    impl Answer for bool {}
-    impl Answer for Option<bool> {}
-
-    pub trait GuardResult {}
-    impl<A, E> GuardResult for Result<A, E> {}
-}
-
-/// What a guard's answer means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Done,
-    NotYet,
-    Missing,
-}
-
-/// Reads a guard's answer.
-pub fn verdict<R: GuardResult<Answer: Answer>>(result: R) -> Result<Verdict, R::Error> {
-    result.into_result().map(Answer::verdict)
-}
-
-/// Reads a `skip_if`'s answer.
-pub fn condition<R: GuardResult<Answer: Answer>>(result: R) -> Result<Verdict, R::Error> {
-    verdict(result)
-}
-
-/// Reads the answer of a guard that cannot say that the record is missing.
-pub fn certain<E>(result: Result<bool, E>) -> Result<Verdict, E> {
-    verdict(result)
-}
-
-type RoundTrip<T> = fn(&T) -> Result<(T, Vec<u8>), String>;
-type Decode<T> = fn(&[u8]) -> Result<T, (String, String)>;
-
 /// The proof that a job's value can be stored, and its error can carry ours. The bounds are checked
-/// where it is made, at the user's own types; what follows has none.
+/// where its parts are made, at the user's own types; what follows has none.
 pub struct Contract<T, E> {
     site: &'static Site,
-    round_trip: RoundTrip<T>,
-    decode: Decode<T>,
+    codec: Codec<T>,
     convert: fn(Error) -> E,
 }
 
 impl<T, E> Contract<T, E> {
-    pub const fn new(site: &'static Site) -> Self
-    where
-        T: Stored,
-        E: FromRuntime,
-    {
+    pub const fn new(site: &'static Site, codec: Codec<T>, convert: fn(Error) -> E) -> Self {
         Self {
             site,
-            round_trip: T::round_trip,
-            decode: T::decode,
-            convert: E::from_runtime,
+            codec,
+            convert,
         }
     }
 
@@ -191,7 +51,7 @@ impl<T, E> Contract<T, E> {
     }
 
     pub fn replay<S>(&self, stored: StoredResult) -> Result<Outcome<T, S>, E> {
-        match (self.decode)(&stored.bytes) {
+        match (self.codec.decode)(&stored.bytes) {
             Ok(value) => Ok(Outcome::Replayed(value)),
             Err((path, problem)) => Err(self.error(Error::Decode {
                 key: stored.key,
@@ -204,7 +64,7 @@ impl<T, E> Contract<T, E> {
 
     /// The value as retries will get it, and its stored form.
     pub fn settle(&self, value: T) -> Result<(T, Vec<u8>), Error> {
-        (self.round_trip)(&value).map_err(|problem| Error::Encode {
+        (self.codec.round_trip)(&value).map_err(|problem| Error::Encode {
             what: format!("the result of job `{}`", self.site.name),
             problem,
         })
@@ -245,14 +105,9 @@ impl<T, E> Contract<T, E> {
     }
 }
 
-/// The same for a return type under another name, such as `anyhow::Result<T>`.
-pub const fn contract_of<R: JobResult>(site: &'static Site) -> Contract<R::Value, R::Error>
-where
-    R::Value: Stored,
-    R::Error: FromRuntime,
-{
-    Contract::new(site)
-}
+/// `T` and `E` of a return type under another name, such as `anyhow::Result<T>`.
+pub type ValueOf<R> = <R as JobResult>::Value;
+pub type ErrorOf<R> = <R as JobResult>::Error;
 
 /// Claims the key of a transactional job.
 pub async fn transactional<'a, C, W>(

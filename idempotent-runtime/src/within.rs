@@ -89,6 +89,8 @@ mod sealed {
 
 macro_rules! within {
     ($([$($generics:tt)*] $ty:ty: $self:ident => $place:expr;)*) => {$(
+        // The message says what can be passed; the list of these would name their parameters.
+        #[diagnostic::do_not_recommend]
         impl<'a, $($generics)* C> Within<'a, C> for $ty
         where
             C: LedgerConnection,
@@ -116,6 +118,7 @@ within! {
 
 macro_rules! into_store {
     ($($ty:ty: $self:ident => $store:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<DB: Backend> IntoStore<Job<'_, DB>> for $ty {}
 
         impl<'j, DB: Backend> sealed::IntoStore<Job<'j, DB>> for $ty {

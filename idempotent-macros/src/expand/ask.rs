@@ -1,7 +1,8 @@
 //! Calls of the functions that the attribute names: guard, condition, loader, look-up.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
+use syn::Token;
 
 use super::{colons, generated, located, parens, read};
 use crate::resolve::Question;
@@ -47,13 +48,11 @@ impl<'a> Ask<'a> {
         generated!(#(let #names = #clones;)*)
     }
 
-    /// `From::from({ … __error })`, whose errors are this function's: the braces have its span, and
-    /// are not those of a lone expression, which would be a warning.
-    pub(super) fn convert(&self) -> TokenStream {
-        let content = generated!(let () = (); __error);
-        let mut error = Group::new(Delimiter::Brace, content);
-        error.set_span(self.span);
-        generated!(::core::convert::From::from(#error))
+    /// `<_ as FromAnswer<_>>::from_answer(__error)`: where there is no such `From`, the compiler says
+    /// so at the `_`, which is where this function is named.
+    pub(super) fn convert(&self, rt: &TokenStream) -> TokenStream {
+        let place = Token![_](self.span);
+        generated!(<#place as #rt::FromAnswer<_>>::from_answer(__error))
     }
 
     /// `Ok(…)`: a pattern of what this function answers, whose mismatch is this function's.

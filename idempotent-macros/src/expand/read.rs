@@ -40,7 +40,9 @@ pub(super) fn patterns(frame: &Frame, read: &[String]) -> TokenStream {
 }
 
 /// Writes the key.
-pub(super) fn key(frame: &Frame, plan: &Plan, private: &TokenStream) -> TokenStream {
+///
+/// By the trait's path: a type that cannot be part of a key is then reported at that type alone.
+pub(super) fn key(frame: &Frame, plan: &Plan, rt: &TokenStream) -> TokenStream {
     let pieces = plan.key.iter().map(|piece| match piece {
         KeyPiece::Text(text) => generated!(__key.text(#text);),
         KeyPiece::Part(value, next) => {
@@ -49,24 +51,26 @@ pub(super) fn key(frame: &Frame, plan: &Plan, private: &TokenStream) -> TokenStr
                 Some(next) => generated!(::core::option::Option::Some(#next)),
                 None => generated!(::core::option::Option::None),
             };
-            generated!(__key.part::<#ty>(#name, #reference, #next);)
+            generated! {
+                <#ty as #rt::KeyPart>::write(#reference, &mut __key.part(#name, #next));
+            }
         }
     });
     generated! {
-        let mut __key = #private::KeyBuilder::new();
+        let mut __key = #rt::__private::KeyBuilder::new();
         #(#pieces)*
     }
 }
 
 /// Writes the inputs.
-pub(super) fn inputs(frame: &Frame, plan: &Plan, private: &TokenStream) -> TokenStream {
+pub(super) fn inputs(frame: &Frame, plan: &Plan, rt: &TokenStream) -> TokenStream {
     let adds = plan.inputs.iter().map(|value| {
         let (ty, reference, name) = (ty(value, frame), reference(value), &value.name);
-        generated!(__inputs.add::<#ty>(#name, #reference);)
+        generated!(<#ty as #rt::Input>::fingerprint(#reference, #name, &mut __inputs);)
     });
     let mutability = (!plan.inputs.is_empty()).then(|| Token![mut](Span::mixed_site()));
     generated! {
-        let #mutability __inputs = #private::Inputs::new();
+        let #mutability __inputs = #rt::__private::Inputs::new();
         #(#adds)*
     }
 }

@@ -16,6 +16,8 @@ use crate::problems::{Problems, code};
 pub(crate) struct Output {
     /// The type, where one is written.
     pub(crate) ty: Option<Type>,
+    /// `T` and `E`, where the type is written as `Result<T, E>`.
+    pub(crate) result: Option<(Type, Type)>,
     /// Whether it is not a type that a job can return.
     pub(crate) refused: Option<Refused>,
 }
@@ -40,12 +42,14 @@ impl Output {
                 .help("write `-> Result<(), E>`, where `E: From<idempotent_runtime::Error>`");
             return Self {
                 ty: None,
+                result: None,
                 refused: Some(Refused::NoResult),
             };
         };
         let refused = refuse(ty, problems);
         Self {
             ty: Some((**ty).clone()),
+            result: split(ty),
             refused,
         }
     }

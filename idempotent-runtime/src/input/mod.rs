@@ -18,33 +18,29 @@ pub(crate) type Fingerprint = [u8; 16];
     label = "not `Serialize`",
     note = "a by-value argument is an input of the job: derive `serde::Serialize` for it, take it by reference (`&`) if it is a dependency, or leave it out with `ignore(…)`"
 )]
-pub trait Input: sealed::Sealed {
+pub trait Input {
     #[doc(hidden)]
-    fn fingerprint(
-        &self,
-        name: &'static str,
-        into: &mut Vec<(String, Fingerprint)>,
-    ) -> Result<(), Error>;
+    fn fingerprint(&self, name: &'static str, into: &mut Inputs) -> Counted;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + ?Sized> Input for T {
-    fn fingerprint(
-        &self,
-        name: &'static str,
-        into: &mut Vec<(String, Fingerprint)>,
-    ) -> Result<(), Error> {
-        canonical::fingerprint(self, name, into).map_err(|problem| Error::Encode {
-            what: format!("the input `{name}`"),
-            problem: problem.to_string(),
-        })
+    fn fingerprint(&self, name: &'static str, into: &mut Inputs) -> Counted {
+        if let Err(problem) = canonical::fingerprint(self, name, &mut into.prints) {
+            into.failed.get_or_insert_with(|| Error::Encode {
+                what: format!("the input `{name}`"),
+                problem: problem.to_string(),
+            });
+        }
+        Counted(())
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl<T: serde::Serialize + ?Sized> Sealed for T {}
-}
+/// That an input was counted in. Only this crate makes one, which seals [`Input`]: a supertrait
+/// would be reported in its place, and in nobody's words.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Counted(());
 
 /// Collects the inputs of one call; what the attribute's expansion drives.
 #[derive(Debug, Default)]
@@ -58,13 +54,6 @@ impl Inputs {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Adds an input by its name.
-    pub fn add<T: Input + ?Sized>(&mut self, name: &'static str, value: &T) {
-        if let Err(error) = value.fingerprint(name, &mut self.prints) {
-            self.failed.get_or_insert(error);
-        }
     }
 
     pub(crate) fn finish(self) -> Result<Fingerprints, Error> {
@@ -140,7 +129,7 @@ mod tests {
 
     fn prints<T: Serialize>(value: &T) -> Fingerprints {
         let mut inputs = Inputs::new();
-        inputs.add("x", value);
+        value.fingerprint("x", &mut inputs);
         inputs.finish().unwrap()
     }
 

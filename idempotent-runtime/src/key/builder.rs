@@ -9,7 +9,7 @@
 use sha2::{Digest, Sha256};
 
 use super::part::push_escaped;
-use super::{Key, KeyPart, KeyWriter, MAX_KEY_BYTES};
+use super::{Key, KeyWriter, MAX_KEY_BYTES};
 use crate::error::Error;
 
 /// Builds the key of one call; what the attribute's expansion drives.
@@ -17,6 +17,8 @@ use crate::error::Error;
 pub struct KeyBuilder {
     text: String,
     empty: Option<&'static str>,
+    /// The part that was begun last, and where.
+    begun: Option<(&'static str, usize)>,
 }
 
 impl KeyBuilder {
@@ -26,20 +28,32 @@ impl KeyBuilder {
         Self {
             text: String::with_capacity(48),
             empty: None,
+            begun: None,
         }
     }
 
     /// Adds the template's own text.
     pub fn text(&mut self, text: &str) {
+        self.end_part();
         // With a mark of its own: a part before it never contains `%.`, so the text still ends it.
         push_escaped(&mut self.text, text, None, "%.");
     }
 
-    /// Adds an argument. `stop` is the character that begins the text after it, if any.
-    pub fn part<T: KeyPart + ?Sized>(&mut self, name: &'static str, value: &T, stop: Option<char>) {
-        let before = self.text.len();
-        value.write(&mut KeyWriter::new(&mut self.text, stop));
-        if self.text.len() == before {
+    /// Begins an argument's part, for `KeyPart::write`. That is called by its path, as in
+    /// `<f64 as KeyPart>::write`: the compiler then reports a type that cannot be part of a key at
+    /// that type, and nowhere else.
+    ///
+    /// `stop` is the character that begins the text after it, if any.
+    pub fn part(&mut self, name: &'static str, stop: Option<char>) -> KeyWriter<'_> {
+        self.end_part();
+        self.begun = Some((name, self.text.len()));
+        KeyWriter::new(&mut self.text, stop)
+    }
+
+    fn end_part(&mut self) {
+        if let Some((name, start)) = self.begun.take()
+            && self.text.len() == start
+        {
             self.empty.get_or_insert(name);
         }
     }
@@ -54,7 +68,8 @@ impl KeyBuilder {
     /// # Errors
     ///
     /// [`Error::EmptyKeyPart`] where an argument was empty.
-    pub fn finish(self, job: &str) -> Result<Key, Error> {
+    pub fn finish(mut self, job: &str) -> Result<Key, Error> {
+        self.end_part();
         match self.empty {
             None => Ok(self.finish_step()),
             Some(part) => Err(Error::EmptyKeyPart {
@@ -106,13 +121,14 @@ fn shorten(mut text: String) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::KeyPart;
     use super::*;
 
     fn two(a: &str, b: &str) -> String {
         let mut key = KeyBuilder::new();
-        key.part("a", a, Some('_'));
+        a.write(&mut key.part("a", Some('_')));
         key.text("_");
-        key.part("b", b, None);
+        b.write(&mut key.part("b", None));
         key.finish("job").map(|k| k.as_str().to_owned()).unwrap()
     }
 
@@ -120,7 +136,7 @@ mod tests {
     fn plain_keys_read_as_written() {
         let mut key = KeyBuilder::new();
         key.text("order_");
-        key.part("order_id", &42_i64, None);
+        42_i64.write(&mut key.part("order_id", None));
         assert_eq!(key.finish("charge").unwrap().as_str(), "order_42");
     }
 
@@ -134,7 +150,7 @@ mod tests {
     #[test]
     fn an_empty_part_is_refused_by_name() {
         let mut key = KeyBuilder::new();
-        key.part("region", "", None);
+        "".write(&mut key.part("region", None));
         let error = key.finish("charge").unwrap_err();
         assert!(matches!(error, Error::EmptyKeyPart { part: "region", .. }));
     }
@@ -180,9 +196,9 @@ mod tests {
         ) {
             let key = |a: &str, b: &str| {
                 let mut key = KeyBuilder::new();
-                key.part("a", a, sep.chars().next());
+                a.write(&mut key.part("a", sep.chars().next()));
                 key.text(&sep);
-                key.part("b", b, None);
+                b.write(&mut key.part("b", None));
                 key.finish("job").unwrap()
             };
             prop_assert_eq!((&a, &b) == (&c, &d), key(&a, &b) == key(&c, &d));

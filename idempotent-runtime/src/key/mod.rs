@@ -31,7 +31,7 @@ impl Key {
         let mut key = KeyBuilder::new();
         key.encoded(&self.0);
         key.text("/");
-        key.part("step", name, None);
+        name.write(&mut key.part("step", None));
         key.finish_step()
     }
 

@@ -80,8 +80,11 @@ pub(super) fn push_escaped(out: &mut String, text: &str, stop: Option<char>, mar
     out.push_str(&String::from_utf8_lossy(rest));
 }
 
+// `do_not_recommend` everywhere: the message says what can be a part, and a list of a few of these
+// would say it worse.
 macro_rules! by_display {
     ($($ty:ty),* $(,)?) => {$(
+        #[diagnostic::do_not_recommend]
         impl KeyPart for $ty {
             fn write(&self, part: &mut KeyWriter<'_>) {
                 // Writing to a `String` cannot fail.
@@ -118,6 +121,7 @@ by_display!(chrono::NaiveDate, chrono::NaiveTime, chrono::NaiveDateTime);
 
 /// As an instant in UTC: two spellings of one instant are one key.
 #[cfg(feature = "chrono")]
+#[diagnostic::do_not_recommend]
 impl<Tz: chrono::TimeZone> KeyPart for chrono::DateTime<Tz> {
     fn write(&self, part: &mut KeyWriter<'_>) {
         let utc = self.naive_utc().and_utc();
@@ -130,6 +134,7 @@ by_display!(time::Date, time::Time, time::PrimitiveDateTime);
 
 /// As an instant in UTC: two spellings of one instant are one key.
 #[cfg(feature = "time")]
+#[diagnostic::do_not_recommend]
 impl KeyPart for time::OffsetDateTime {
     fn write(&self, part: &mut KeyWriter<'_>) {
         let utc = self.to_offset(time::UtcOffset::UTC);
@@ -138,12 +143,14 @@ impl KeyPart for time::OffsetDateTime {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyPart for str {
     fn write(&self, part: &mut KeyWriter<'_>) {
         part.push_str(self);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyPart for String {
     fn write(&self, part: &mut KeyWriter<'_>) {
         part.push_str(self);
@@ -152,6 +159,7 @@ impl KeyPart for String {
 
 macro_rules! by_target {
     ($($ty:ty),* $(,)?) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T: KeyPart + ?Sized> KeyPart for $ty {
             fn write(&self, part: &mut KeyWriter<'_>) {
                 T::write(self, part);
@@ -162,6 +170,7 @@ macro_rules! by_target {
 
 by_target!(&T, &mut T, Box<T>, Rc<T>, Arc<T>);
 
+#[diagnostic::do_not_recommend]
 impl<T: KeyPart + ToOwned + ?Sized> KeyPart for Cow<'_, T> {
     fn write(&self, part: &mut KeyWriter<'_>) {
         T::write(self, part);

@@ -9,13 +9,13 @@
 
 mod questions;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 
 use super::ask::Ask;
 use super::body::Body;
 use super::signature::without_lifetimes;
-use super::{angles, colons, generated, read, runtime, site, start};
+use super::{angles, generated, read, runtime, site, start};
 use crate::function::first::Kind;
 use crate::resolve::{Frame, Plan, Question};
 
@@ -27,8 +27,8 @@ pub(super) fn all(frame: &Frame, plan: &Plan, body: &Body) -> TokenStream {
         read::for_editors(frame).unwrap_or_default(),
         read::patterns(frame, &plan.bound),
         steps.contract(),
-        read::key(frame, plan, &steps.private),
-        read::inputs(frame, plan, &steps.private),
+        read::key(frame, plan, &steps.rt),
+        read::inputs(frame, plan, &steps.rt),
         steps.claim(),
         steps.condition(),
         steps.guard(),
@@ -72,14 +72,29 @@ impl<'a> Steps<'a> {
 
     /// Checks the bounds of the result and the error, here only and at the user's own types.
     fn contract(&self) -> TokenStream {
+        let (private, rt) = (&self.private, &self.rt);
+        let (value, error) = match &self.frame.function.output.result {
+            Some((value, error)) => (value.to_token_stream(), error.to_token_stream()),
+            None => (self.part_of_alias("ValueOf"), self.part_of_alias("ErrorOf")),
+        };
+        generated! {
+            let __contract = #private::Contract::new(
+                &__IDEMPOTENT_SITE,
+                <#value as #rt::Stored>::codec(),
+                <#error as #rt::FromRuntime>::from_runtime,
+            );
+        }
+    }
+
+    /// `ValueOf<anyhow::Result<T>>`, from the user's first token to the last.
+    fn part_of_alias(&self, alias: &str) -> TokenStream {
         // A job without a return type is refused before it gets here.
-        let ty = self.frame.function.output.ty.as_ref();
-        let span = ty.map_or_else(Span::mixed_site, start);
-        let path = runtime(self.frame.runtime.as_ref(), span);
-        let open = colons(span);
+        let ty = &self.frame.function.output.ty;
+        let span = ty.as_ref().map_or_else(Span::mixed_site, start);
+        let rt = runtime(self.frame.runtime.as_ref(), span);
+        let alias = Ident::new(alias, Span::mixed_site());
         let arguments = angles(span, &ty.to_token_stream());
-        let made = generated!(#path::__private::contract_of #open #arguments);
-        generated!(let __contract = #made(&__IDEMPOTENT_SITE);)
+        generated!(#rt::__private::#alias #arguments)
     }
 
     fn claim(&self) -> TokenStream {

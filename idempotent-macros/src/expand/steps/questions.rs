@@ -1,6 +1,7 @@
 //! What the user's other functions are asked, and what their answers lead to.
 
 use proc_macro2::{Ident, Span, TokenStream};
+use syn::Token;
 
 use super::super::ask::Ask;
 use super::super::{generated, located};
@@ -15,8 +16,8 @@ impl Steps<'_> {
         let (private, rt) = (&self.private, &self.rt);
         let ask = Ask::new(question);
         let call = ask.before(&self.connection);
-        let answer = self.answer("condition", &call);
-        let error = fail(&ask.convert());
+        let answer = self.answer(&ask, "ConditionAnswer", &call);
+        let error = fail(&ask.convert(rt));
         generated! {
             #answer
             match __answer {
@@ -36,7 +37,7 @@ impl Steps<'_> {
         };
         let (private, rt) = (&self.private, &self.rt);
         let call = guard.before(&self.connection);
-        let answer = self.answer(self.verdict(), &call);
+        let answer = self.answer(guard, self.guard_answer(), &call);
         let done = match &self.existing {
             Some(existing) => self.load(existing, &existing.before(&self.connection)),
             None => generated! {
@@ -52,7 +53,7 @@ impl Steps<'_> {
             },
             false => generated!(::core::result::Result::Ok(_) => { #done }),
         };
-        let error = fail(&guard.convert());
+        let error = fail(&guard.convert(rt));
         generated! {
             #answer
             match __answer {
@@ -72,8 +73,9 @@ impl Steps<'_> {
         let ask = Ask::new(question);
         let call = ask.unasked(&generated!(__run.first()));
         let lost = fail(&generated!(__contract.error(__error)));
+        let rt = &self.rt;
         let (found, none, err) = (ask.ok(&ask.some()), ask.ok(&generated!(_)), ask.err());
-        let error = fail(&ask.convert());
+        let error = fail(&ask.convert(rt));
         let settle = self.settle(&generated!(__found));
         let after = self.or_fail(&generated!(after()));
         generated! {
@@ -119,7 +121,7 @@ impl Steps<'_> {
 
     /// Answers with the value that is already there.
     fn load(&self, existing: &Ask<'_>, call: &TokenStream) -> TokenStream {
-        let error = fail(&existing.convert());
+        let error = fail(&existing.convert(&self.rt));
         let ok = existing.ok(&generated!(__found));
         let err = existing.err();
         let found = located(existing.span, &generated!(__found));
@@ -137,11 +139,11 @@ impl Steps<'_> {
         let Some(guard) = &self.guard else {
             return TokenStream::new();
         };
-        let private = &self.private;
+        let (private, rt) = (&self.private, &self.rt);
         let call = guard.after("again", &self.connection);
-        let answer = self.answer(self.verdict(), &call);
+        let answer = self.answer(guard, self.guard_answer(), &call);
         let unmet = fail(&generated!(__contract.error(__error)));
-        let error = fail(&guard.convert());
+        let error = fail(&guard.convert(rt));
         generated! {
             #answer
             match __answer {
@@ -157,18 +159,19 @@ impl Steps<'_> {
 
     /// How the guard's answer is read: with `existing`, a job that cannot skip has no word for a
     /// missing record.
-    fn verdict(&self) -> &'static str {
+    fn guard_answer(&self) -> &'static str {
         match self.plan.may_be_missing {
-            true => "verdict",
-            false => "certain",
+            true => "GuardAnswer",
+            false => "CertainAnswer",
         }
     }
 
-    /// `let __answer = verdict(paid(…).await);`, apart from the `match` that reads it: no borrow of
-    /// the call may last into its arms.
-    fn answer(&self, reader: &str, call: &TokenStream) -> TokenStream {
-        let private = &self.private;
-        let reader = Ident::new(reader, Span::mixed_site());
-        generated!(let __answer = #private::#reader(#call);)
+    /// `let __answer = <_ as GuardAnswer<_>>::verdict(paid(…).await);`, apart from the `match` that
+    /// reads it: no borrow of the call may last into its arms. The `_` is where the compiler says
+    /// that this is no answer.
+    fn answer(&self, ask: &Ask<'_>, kind: &str, call: &TokenStream) -> TokenStream {
+        let rt = &self.rt;
+        let (place, kind) = (Token![_](ask.span), Ident::new(kind, Span::mixed_site()));
+        generated!(let __answer = <#place as #rt::#kind<_>>::verdict(#call);)
     }
 }
