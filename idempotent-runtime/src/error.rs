@@ -311,6 +311,46 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The kind of error in one word (`busy`, `input_mismatch`), which no release changes: for
+    /// metrics, and for callers over a network.
+    ///
+    /// ```
+    /// use idempotent_runtime::{Error, ShownKey};
+    ///
+    /// let lost = Error::LeaseLost { key: ShownKey::new("order_42") };
+    /// assert_eq!(lost.kind(), "lease_lost");
+    /// ```
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Busy { .. } => "busy",
+            Self::InputMismatch { .. } => "input_mismatch",
+            Self::KeyTaken { .. } => "key_taken",
+            Self::NameTwice { .. } => "name_twice",
+            Self::Nested { .. } => "nested",
+            Self::GuardUnmet { .. } => "guard_unmet",
+            Self::LeaseLost { .. } => "lease_lost",
+            Self::KeyWindowPassed { .. } => "key_window_passed",
+            Self::InDoubt { .. } => "in_doubt",
+            Self::EmptyKeyPart { .. } => "empty_key_part",
+            Self::Encode { .. } => "encode",
+            Self::Decode { .. } => "decode",
+            Self::ResultTooLarge { .. } => "result_too_large",
+            Self::TransactionEscaped { .. } => "transaction_escaped",
+            Self::OuterMustRetry { .. } => "outer_must_retry",
+            Self::OuterLost { .. } => "outer_lost",
+            Self::StepAfterTx { .. } => "step_after_tx",
+            Self::StepMismatch { .. } => "step_mismatch",
+            Self::SchemaMissing { .. } => "schema_missing",
+            Self::SchemaVersion { .. } => "schema_version",
+            Self::Unsupported { .. } => "unsupported",
+            Self::NotResolvable { .. } => "not_resolvable",
+            Self::Database { .. } => "database",
+        }
+    }
+}
+
 /// A key as errors and logs show it: the key itself, or a short digest of it where the store says
 /// `log_keys(false)`.
 #[derive(Clone, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod input;
 mod job;
 mod key;
 mod ledger;
+pub mod observability;
 mod observe;
 mod open;
 pub mod operators;

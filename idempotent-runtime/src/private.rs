@@ -109,6 +109,11 @@ impl<T, E> Contract<T, E> {
 pub type ValueOf<R> = <R as JobResult>::Value;
 pub type ErrorOf<R> = <R as JobResult>::Error;
 
+/// A call that could be told from others, or the note that it was refused.
+fn called(site: &'static Site, call: Result<Call, Error>) -> Result<Call, Error> {
+    call.inspect_err(|error| observe::not_called(site, error))
+}
+
 /// Claims the key of a transactional job.
 pub async fn transactional<'a, C, W>(
     site: &'static Site,
@@ -121,8 +126,10 @@ where
     W: Within<'a, C>,
 {
     let place = within.place();
-    let call = Call::new(site, key, inputs, place.options())?;
-    transactional_ledger::begin(call, place).await
+    let call = called(site, Call::new(site, key, inputs, place.options()))?;
+    let watched = call.span.clone();
+    let begun = transactional_ledger::begin(call, place).await;
+    begun.inspect_err(|error| observe::refused(&watched, error))
 }
 
 /// Claims the key of a leased job.
@@ -137,8 +144,10 @@ where
     W: IntoStore<J>,
 {
     let store = store.into_store();
-    let call = Call::new(site, key, inputs, store.options())?;
-    leased_ledger::begin(call, store).await
+    let call = called(site, Call::new(site, key, inputs, store.options()))?;
+    let watched = call.span.clone();
+    let begun = leased_ledger::begin(call, store).await;
+    begun.inspect_err(|error| observe::refused(&watched, error))
 }
 
 /// `store = …` of a transactional job.

@@ -37,7 +37,6 @@ impl<DB: Backend> Store<DB> {
             let keys = self.purge_some(BATCH).await?;
             total += keys;
             if keys < u64::from(BATCH) {
-                observe::purged(total);
                 return Ok(total);
             }
             // The writers that wait get their turn.
@@ -69,6 +68,7 @@ impl<DB: Backend> Store<DB> {
         tx.commit()
             .await
             .map_err(|error| error.into_failed::<DB>("forgetting keys"))?;
+        observe::purged(keys);
         Ok(keys)
     }
 }

@@ -152,6 +152,7 @@ impl<DB: Backend> Job<'_, DB> {
                 tx.commit()
                     .await
                     .map_err(|error| error.into_failed::<DB>(DOING))?;
+                observe::step_recorded(&self.claim.call.span, &step.name);
             }
             Ok(Finished::Lost) => return Err(self.lost()),
             Ok(Finished::TooLarge(limit)) => {
@@ -239,6 +240,7 @@ impl<DB: Backend> Job<'_, DB> {
         }
         self.load().await?;
         if let Some(recorded) = self.steps.take(name) {
+            observe::step_replayed(&self.claim.call.span, name);
             return Ok(Some(recorded));
         }
         // Before it runs: a renamed step would repeat the effect of its old name.
@@ -280,7 +282,10 @@ impl<DB: Backend> Job<'_, DB> {
         )
         .map_err(|error| error.into_failed::<DB>("recording a step"))?;
         match recorded {
-            Finished::Done => Ok(()),
+            Finished::Done => {
+                observe::step_recorded(&claim.call.span, &step.name);
+                Ok(())
+            }
             Finished::TooLarge(limit) => Err(claim.call.too_large(step.result.len(), limit)),
             Finished::Lost | Finished::Escaped => Err(self.lost()),
         }

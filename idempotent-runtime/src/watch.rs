@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tracing::{Instrument, Span};
 
 use crate::dialect::Backend;
 use crate::error::{Error, ShownKey};
@@ -15,7 +14,7 @@ use crate::held::Held;
 use crate::key::Key;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::Holder;
-use crate::observe;
+use crate::observe::{self, Watched};
 use crate::retry::retry_locked;
 use crate::store::Store;
 use crate::tx::Tx;
@@ -24,12 +23,12 @@ use crate::tx::Tx;
 #[derive(Debug)]
 pub struct Watch<DB: Backend> {
     held: Held,
-    span: Span,
+    span: Watched,
     heartbeat: Option<Heartbeat<DB>>,
 }
 
 impl<DB: Backend> Watch<DB> {
-    pub(crate) fn unleased(held: Held, span: Span) -> Self {
+    pub(crate) fn unleased(held: Held, span: Watched) -> Self {
         Self {
             held,
             span,
@@ -37,7 +36,7 @@ impl<DB: Backend> Watch<DB> {
         }
     }
 
-    pub(crate) fn leased(held: Held, span: Span, heartbeat: Heartbeat<DB>) -> Self {
+    pub(crate) fn leased(held: Held, span: Watched, heartbeat: Heartbeat<DB>) -> Self {
         Self {
             held,
             span,
@@ -49,7 +48,7 @@ impl<DB: Backend> Watch<DB> {
     ///
     /// The heartbeat is polled in the same future: whatever drops the body stops it too.
     pub async fn body<F: Future>(self, body: F) -> Result<F::Output, Error> {
-        let body = self.held.scope(body.instrument(self.span));
+        let body = self.held.scope(self.span.body(body));
         let Some(heartbeat) = self.heartbeat else {
             return Ok(body.await);
         };
@@ -72,7 +71,7 @@ pub(crate) struct Heartbeat<DB: Backend> {
     pub(crate) lease: Duration,
     pub(crate) claimed_at: Instant,
     pub(crate) writes: Arc<AtomicBool>,
-    pub(crate) span: Span,
+    pub(crate) span: Watched,
 }
 
 impl<DB: Backend> Heartbeat<DB> {

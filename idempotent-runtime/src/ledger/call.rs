@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::Span;
 
 use super::judge::{Ruling, judge};
 use super::record::{Claim, Record};
 use crate::error::{Error, ShownKey};
 use crate::input::{Fingerprints, Inputs};
 use crate::key::{Key, KeyBuilder};
-use crate::observe;
+use crate::observe::{self, Watched};
 use crate::site::Site;
 use crate::store::{Options, WRITER_WAIT};
 
@@ -23,7 +22,7 @@ pub(crate) struct Call {
     pub(crate) options: Options,
     pub(crate) owner: [u8; 16],
     pub(crate) deadline: Instant,
-    pub(crate) span: Span,
+    pub(crate) span: Watched,
 }
 
 impl Call {
@@ -41,7 +40,7 @@ impl Call {
         getrandom::fill(&mut owner).map_err(|_| Error::Unsupported {
             problem: "this machine gives no random bytes to tell attempts apart".to_owned(),
         })?;
-        let span = observe::span(site, &key, options);
+        let span = observe::call(site, &key, options);
         Ok(Self {
             site,
             key,
@@ -144,4 +143,4 @@ pub enum Begun<R> {
 
 /// A call that left no key behind.
 #[derive(Debug)]
-pub struct Ended(pub(crate) Span);
+pub struct Ended(pub(crate) Watched);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::time::Instant;
-use tracing::Span;
 
 use super::call::{Begun, Call, Ended};
 use super::failed::IntoFailed as _;
@@ -18,7 +17,7 @@ use crate::gate::{Entry, Pass};
 use crate::held::Held;
 use crate::job::Job;
 use crate::key::Key;
-use crate::observe;
+use crate::observe::{self, Watched};
 use crate::retry::retry_locked;
 use crate::store::Store;
 use crate::tx::Tx;
@@ -208,7 +207,7 @@ impl<DB: Backend> LeasedClaim<DB> {
 async fn release<DB: Backend>(
     store: &Store<DB>,
     key: &Key,
-    span: &Span,
+    span: &Watched,
     holder: &Holder,
     why: &str,
 ) {
@@ -437,6 +436,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
             observe::performed(&claim.call.span);
             return Ok(());
         }
+        observe::failed(&claim.call.span);
         claim.release("commit failed").await;
         Err(error.into_failed::<DB>("committing a key"))
     }

@@ -18,6 +18,7 @@ pub(crate) mod transactional;
 
 use crate::dialect::{Backend, Fault};
 use crate::error::Error;
+use crate::observe;
 use crate::retry::retry_locked;
 use crate::store::{Store, WRITER_WAIT};
 use call::Call;
@@ -30,7 +31,9 @@ async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> 
     let deadline = Instant::now() + WRITER_WAIT;
     let (mut tx, _writer) = store.write_connection(deadline).await?;
     retry_locked!(DB, deadline, DB::doubt(tx.conn(), claim, why))
-        .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))
+        .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))?;
+    observe::doubted(claim.job);
+    Ok(())
 }
 
 /// Whether this very attempt completed its key; `false` also where it cannot be told.

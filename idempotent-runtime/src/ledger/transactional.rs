@@ -322,6 +322,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
             }
             Err(error) => {
                 let error = self.failed_while("completing a key", error);
+                observe::failed(&self.call.span);
                 self.undo().await;
                 return Err(error);
             }
@@ -357,6 +358,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
             // The caller's connection is the only one there is.
             None if !self.joined => DB::doubt(self.tx.conn(), &claim, why)
                 .await
+                .map(|()| observe::doubted(claim.job))
                 .map_err(|error| error.into_failed::<DB>("marking a key as in doubt")),
             None => {
                 self.tx.distrust();
@@ -379,14 +381,14 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     async fn unknown(mut self, error: sqlx::Error) -> Result<(), Error> {
         self.tx.distrust();
         let error = self.failed_while("committing a key", error);
-        let (Some(store), false) = (&self.store, self.joined) else {
-            return Err(error);
-        };
-        self._writer = None;
-        if super::is_done_by(store, &self.call).await {
-            observe::performed(&self.call.span);
-            return Ok(());
+        if let (Some(store), false) = (&self.store, self.joined) {
+            self._writer = None;
+            if super::is_done_by(store, &self.call).await {
+                observe::performed(&self.call.span);
+                return Ok(());
+            }
         }
+        observe::failed(&self.call.span);
         Err(error)
     }
 }

@@ -7,6 +7,7 @@ use crate::codec;
 use crate::dialect::Backend;
 use crate::error::{Error, ShownKey};
 use crate::ledger::failed::IntoFailed as _;
+use crate::observe;
 use crate::store::Store;
 
 /// For operators.
@@ -142,7 +143,9 @@ impl<DB: Backend> Store<DB> {
         let rows = DB::counts(conn.conn())
             .await
             .map_err(|error| error.into_failed::<DB>("counting keys"))?;
-        Ok(Stats::from_rows(rows))
+        let stats = Stats::from_rows(rows);
+        observe::counted(&stats);
+        Ok(stats)
     }
 
     fn decode<T: DeserializeOwned>(
