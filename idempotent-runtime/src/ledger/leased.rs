@@ -9,15 +9,15 @@ use tokio::time::Instant;
 use super::call::{Begun, Call, Ended};
 use super::failed::IntoFailed as _;
 use super::judge::Ruling;
-use super::record::{Attempt, Finish, Finished, Holder, Standing};
+use super::record::{Attempt, FIRST, Finish, Finished, Holder, Standing};
+use super::release::{Asked, Release};
 use super::transactional::read;
 use crate::dialect::{Backend, Begin};
 use crate::error::Error;
 use crate::gate::{Entry, Pass};
 use crate::held::Held;
 use crate::job::Job;
-use crate::key::Key;
-use crate::observe::{self, Watched};
+use crate::observe;
 use crate::retry::retry_locked;
 use crate::store::Store;
 use crate::tx::Tx;
@@ -71,12 +71,13 @@ pub(crate) async fn begin<DB: Backend>(
             let (mut tx, _writer) = store.write_connection(call.deadline).await?;
             let claimed_at = Instant::now();
             let claim = call.claim(false);
+            let asked = Asked::of(&call, &store, FIRST);
             let leased = retry_locked!(
                 DB,
                 call.lock_deadline(),
                 DB::lease(tx.conn(), &claim, lease)
             );
-            attempt = match leased {
+            attempt = match asked.answer(leased) {
                 Ok(attempt) => attempt.map(|attempt| (attempt, claimed_at)),
                 Err(error) if super::is_held::<DB>(&error) => {
                     drop(tx);
@@ -114,13 +115,16 @@ pub(crate) async fn begin<DB: Backend>(
                     let (mut tx, _writer) = store.write_connection(call.deadline).await?;
                     let claimed_at = Instant::now();
                     let claim = call.claim(false);
-                    attempt = retry_locked!(
+                    let asked = Asked::of(&call, &store, fence + 1);
+                    let answer = retry_locked!(
                         DB,
                         call.lock_deadline(),
                         DB::take_over(tx.conn(), &claim, lease, fence)
-                    )
-                    .map_err(|error| error.into_failed::<DB>("taking over a key"))?
-                    .map(|attempt| (attempt, claimed_at));
+                    );
+                    attempt = asked
+                        .answer(answer)
+                        .map_err(|error| error.into_failed::<DB>("taking over a key"))?
+                        .map(|attempt| (attempt, claimed_at));
                     // Somebody else was faster.
                     read_first = attempt.is_none();
                 }
@@ -193,52 +197,18 @@ impl<DB: Backend> LeasedClaim<DB> {
             return;
         }
         self.end();
-        release(
-            &self.store,
-            &self.call.key,
-            &self.call.span,
-            &self.holder,
-            why,
-        )
-        .await;
+        Release::of(&self.call, &self.store, self.holder)
+            .now(why)
+            .await;
     }
 }
 
-async fn release<DB: Backend>(
-    store: &Store<DB>,
-    key: &Key,
-    span: &Watched,
-    holder: &Holder,
-    why: &str,
-) {
-    let deadline = Instant::now() + crate::store::WRITER_WAIT;
-    let released = async {
-        let (mut tx, _writer) = store.write_connection(deadline).await?;
-        retry_locked!(
-            DB,
-            deadline,
-            DB::release(tx.conn(), key.as_str(), holder, why)
-        )
-        .map_err(|error| error.into_failed::<DB>("releasing a key"))
-    };
-    if let Err(problem) = released.await {
-        observe::not_released(span, &problem);
-    }
-}
-
-/// A job that was cut off (its caller is gone, or its body panicked) is released by the runtime, as
-/// far as there still is one; otherwise the lease ends by itself.
+/// A job that was cut off (its caller is gone, or its body panicked) is released by the runtime.
 impl<DB: Backend> Drop for LeasedClaim<DB> {
     fn drop(&mut self) {
-        if self.ended.load(Ordering::Relaxed) || self.store.has_crashed() {
-            return;
+        if !self.ended.load(Ordering::Relaxed) {
+            Release::of(&self.call, &self.store, self.holder).later("cut off");
         }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        let (store, holder) = (self.store.clone(), self.holder);
-        let (key, span) = (self.call.key.clone(), self.call.span.clone());
-        runtime.spawn(async move { release(&store, &key, &span, &holder, "cut off").await });
     }
 }
 

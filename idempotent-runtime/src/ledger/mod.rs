@@ -6,6 +6,7 @@
 //! - [`transactional`]: claim, body and completion in one transaction of ours.
 //! - [`joined`]: the same inside a transaction of the caller's.
 //! - [`leased`]: a committed claim with a lease, and a completion transaction.
+//! - `release`: letting a leased key go before its lease ends.
 //! - [`failed`]: from the database's errors to ours.
 
 pub(crate) mod call;
@@ -14,17 +15,21 @@ pub(crate) mod joined;
 pub(crate) mod judge;
 pub(crate) mod leased;
 pub(crate) mod record;
+mod release;
 pub(crate) mod transactional;
+
+use std::time::Duration;
 
 use crate::dialect::{Backend, Fault};
 use crate::error::Error;
 use crate::observe;
 use crate::retry::retry_locked;
 use crate::store::{Store, WRITER_WAIT};
+use crate::tx::Tx;
 use call::Call;
 use failed::IntoFailed as _;
-use record::{Claim, Status};
-use tokio::time::Instant;
+use record::{Claim, Claimed, Status};
+use tokio::time::{Instant, timeout_at};
 
 /// Marks a key as one that only a person can decide on, on a connection of its own.
 async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> Result<(), Error> {
@@ -52,4 +57,17 @@ async fn is_done_by<DB: Backend>(store: &Store<DB>, call: &Call) -> bool {
 /// only, a lock says nothing about the key.)
 fn is_held<DB: Backend>(error: &sqlx::Error) -> bool {
     !DB::ONE_WRITER && DB::fault(error) == Fault::Locked
+}
+
+/// How long the database may take for a claim, beside `wait`: one that queues longer than it was told
+/// is not waited for. (The wait for a lock begins anew behind the next holder.)
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Claims the key within the open transaction; nothing where the call's time is up.
+async fn claim_in_time<DB: Backend>(
+    tx: &mut Tx<'_, DB>,
+    claim: &Claim<'_>,
+) -> Option<sqlx::Result<Claimed<DB::Token>>> {
+    let patience = Instant::now() + claim.lock_wait + PATIENCE;
+    timeout_at(patience, DB::claim(tx.conn(), claim)).await.ok()
 }

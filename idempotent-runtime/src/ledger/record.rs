@@ -135,6 +135,9 @@ pub struct Attempt {
     pub(crate) number: i32,
 }
 
+/// The fence of a key's first attempt.
+pub(crate) const FIRST: i64 = 1;
+
 /// Who holds a leased key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
