@@ -23,10 +23,20 @@ impl Pauses {
     /// Whether the error is a lock of somebody else's that is worth another try; if so, waits a
     /// little first. Databases that queue for their locks have waited already.
     pub(crate) async fn for_lock<DB: Backend>(&mut self, error: &sqlx::Error) -> bool {
-        if !DB::ONE_WRITER
-            || DB::fault(error) != Fault::Locked
-            || Instant::now() + self.next >= self.deadline
-        {
+        DB::ONE_WRITER && DB::fault(error) == Fault::Locked && self.pause().await
+    }
+
+    /// The same for a statement in no transaction: where it was made to give way, nothing was done,
+    /// and it is sent again. (Sessions whose default is REPEATABLE READ see that often.)
+    pub(crate) async fn for_statement<DB: Backend>(&mut self, error: &sqlx::Error) -> bool {
+        match DB::fault(error) {
+            Fault::StaleSnapshot | Fault::GaveWay => self.pause().await,
+            _ => self.for_lock::<DB>(error).await,
+        }
+    }
+
+    async fn pause(&mut self) -> bool {
+        if Instant::now() + self.next >= self.deadline {
             return false;
         }
         sleep(self.next).await;
@@ -35,14 +45,14 @@ impl Pauses {
     }
 }
 
-/// Makes an attempt again while somebody else holds the database's lock. (A macro, for a closure's
-/// future cannot be required to be `Send`.)
+/// Makes an attempt outside of any transaction again while somebody else is in its way. (A macro,
+/// for a closure's future cannot be required to be `Send`.)
 macro_rules! retry_locked {
     ($db:ty, $deadline:expr, $attempt:expr) => {{
         let mut pauses = $crate::retry::Pauses::until($deadline);
         loop {
             match $attempt.await {
-                Err(error) if pauses.for_lock::<$db>(&error).await => {}
+                Err(error) if pauses.for_statement::<$db>(&error).await => {}
                 done => break done,
             }
         }

@@ -48,7 +48,7 @@ pub(super) async fn begin<'a, DB: Backend>(
         if joined {
             tx.begin(None)
                 .await
-                .map_err(|error| fail(error, "opening a savepoint"))?;
+                .map_err(|error| no_savepoint::<DB>(&call, error))?;
         } else {
             let how = Begin {
                 mark: call.site.unique.is_some(),
@@ -56,7 +56,9 @@ pub(super) async fn begin<'a, DB: Backend>(
             retry_locked!(DB, lock_deadline, tx.begin(Some(DB::begin(&how))))
                 .map_err(|error| fail(error, "beginning a transaction"))?;
         }
-        let claimed = DB::claim(tx.conn(), &call.claim(joined)).await;
+        let Some(claimed) = super::claim_in_time(&mut tx, &call.claim(joined)).await else {
+            return Err(call.busy(call.site.wait));
+        };
         let record = match claimed {
             Ok(Claimed::Fresh(token)) => {
                 observe::claimed(&call.span, 1);
@@ -108,5 +110,17 @@ pub(super) async fn begin<'a, DB: Backend>(
                 }
             }
         }
+    }
+}
+
+/// A transaction that takes no savepoint has been aborted, and sqlx rolls it back on PostgreSQL: what
+/// the caller writes next would commit by itself.
+fn no_savepoint<DB: Backend>(call: &Call, error: sqlx::Error) -> Error {
+    if DB::ONE_WRITER {
+        return error.into_failed_joined::<DB>("opening a savepoint", call.shown());
+    }
+    Error::OuterLost {
+        key: call.shown(),
+        source: Some(error),
     }
 }

@@ -1,9 +1,5 @@
 //! Transactional jobs: claim, guard, body, guard and completion in one transaction.
 
-use std::time::Duration;
-
-use tokio::time::{Instant, timeout_at};
-
 use super::call::{Begun, Call, Ended};
 use super::failed::IntoFailed as _;
 use super::joined;
@@ -19,10 +15,6 @@ use crate::store::{Store, Writer};
 use crate::tx::Tx;
 use crate::watch::Watch;
 use crate::within::Place;
-
-/// How long the database may take for a claim, beside `wait`: one that queues longer than it was told
-/// is not waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a claim may give way before its caller is told: it has done nothing yet.
 const MAY_GIVE_WAY: u32 = 8;
@@ -97,8 +89,7 @@ async fn begin_own<'a, DB: Backend>(
             reserved,
             ..call.claim(false)
         };
-        let patience = call.deadline.max(Instant::now()) + PATIENCE;
-        let Ok(claimed) = timeout_at(patience, DB::claim(tx.conn(), &claim)).await else {
+        let Some(claimed) = super::claim_in_time(&mut tx, &claim).await else {
             tx.distrust();
             return Err(call.busy(call.site.wait));
         };
@@ -355,11 +346,15 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
                 self._writer = None;
                 super::doubt(store, &claim, why).await
             }
-            // The caller's connection is the only one there is.
-            None if !self.joined => DB::doubt(self.tx.conn(), &claim, why)
-                .await
-                .map(|()| observe::doubted(claim.job))
-                .map_err(|error| error.into_failed::<DB>("marking a key as in doubt")),
+            // The caller's connection is the only one there is. What the body may have begun on it
+            // would take the mark along.
+            None if !self.joined => {
+                let _ = self.tx.rollback().await;
+                DB::doubt(self.tx.conn(), &claim, why)
+                    .await
+                    .map(|()| observe::doubted(claim.job))
+                    .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))
+            }
             None => {
                 self.tx.distrust();
                 return Error::OuterLost {
