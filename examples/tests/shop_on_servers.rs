@@ -42,9 +42,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-type Test = fn(&Server);
-
-const TESTS: [(&str, Test); 4] = [
+const TESTS: [(&str, fn(&Server)); 4] = [
     (
         "every_effect_is_there_exactly_once",
         every_effect_is_there_exactly_once,
