@@ -121,6 +121,10 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     pub(crate) fn distrust(&mut self) {
         match std::mem::replace(&mut self.link, Link::Closed) {
             Link::Pooled(conn) => drop(conn.detach()),
+            // Where a savepoint cannot be there any more, the caller's own end finds that out.
+            Link::Outer(conn)
+                if DB::GIVING_WAY_ENDS_ALL
+                    && DB::TransactionManager::get_transaction_depth(conn) > 1 => {}
             Link::Outer(conn) if self.state == State::Open => {
                 DB::TransactionManager::start_rollback(conn);
             }
@@ -134,6 +138,9 @@ impl<DB: Backend> Drop for Tx<'_, DB> {
     fn drop(&mut self) {
         match self.state {
             State::Ended => {}
+            State::Open if !DB::CUTS_CLEANLY && matches!(self.link, Link::Pooled(_)) => {
+                self.distrust();
+            }
             State::Open => DB::TransactionManager::start_rollback(self.conn()),
             // SQLite's own worker undoes a begin that nobody waits for.
             State::Beginning if DB::ONE_WRITER => {}

@@ -141,6 +141,11 @@ pub trait Dialect:
     /// Whether `CREATE TABLE` commits by itself, so that a migration cannot be one transaction.
     const DDL_COMMITS: bool = false;
 
+    /// Whether sqlx can go on with a connection on which a statement was cut off. It cannot on MySQL: a
+    /// cut while a statement is prepared, and a rollback queued after it, leave it waiting for a packet
+    /// that never comes.
+    const CUTS_CLEANLY: bool = true;
+
     /// Whether a transaction that gives way is gone as a whole, savepoints and all: then nothing is
     /// sent after it, for a statement would run by itself, and hide what happened.
     const GIVING_WAY_ENDS_ALL: bool = false;

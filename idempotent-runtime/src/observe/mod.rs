@@ -168,3 +168,13 @@ pub(crate) fn purged(keys: u64) {
     #[cfg(feature = "metrics")]
     meter::purged(keys);
 }
+
+/// The job gets its own error, for the violation may be of another table's constraint.
+#[cfg(feature = "mysql")]
+pub(crate) fn ambiguous(index: &str) {
+    warn!(
+        index,
+        "several tables have a unique index of this name, and the server does not say which was \
+         violated; give the one that `unique = …` means a name of its own"
+    );
+}

@@ -51,6 +51,7 @@ impl Dialect for MySql {
     const SCHEMA_CONSTANT: &'static str = "idempotent_runtime::MYSQL_SCHEMA";
     const ONE_WRITER: bool = false;
     const DDL_COMMITS: bool = true;
+    const CUTS_CLEANLY: bool = false;
     const GIVING_WAY_ENDS_ALL: bool = true;
 
     fn begin(_: &Begin) -> SqlStr {

@@ -13,6 +13,7 @@ use sqlx::mysql::{MySqlConnection, MySqlDatabaseError};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
 
 use super::super::{Violated, database_error};
+use crate::observe;
 use crate::site::Unique;
 
 /// In how many ways the values of a message are read, at most.
@@ -73,7 +74,7 @@ pub(super) async fn describe(
     }
     let found = indexes(conn, key).await?;
     let values = violated.values.as_deref().unwrap_or_default();
-    let Some(index) = the_one(conn, &found, said, wanted_table, values).await? else {
+    let Some(index) = the_one(conn, key, &found, said, wanted_table, values).await? else {
         return Ok(unknown);
     };
     Ok(Violated {
@@ -98,6 +99,7 @@ async fn indexes(conn: &mut MySqlConnection, name: &str) -> sqlx::Result<Vec<Ind
     let rows = sqlx::query(
         "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.statistics \
          WHERE table_schema = DATABASE() AND non_unique = 0 AND index_name = ? \
+         AND table_name NOT IN ('idempotent_keys', 'idempotent_steps', 'idempotent_meta') \
          ORDER BY table_name, seq_in_index",
     )
     .bind(name)
@@ -120,6 +122,7 @@ async fn indexes(conn: &mut MySqlConnection, name: &str) -> sqlx::Result<Vec<Ind
 /// that the server named, `wanted` the one that the attribute did.
 async fn the_one<'i>(
     conn: &mut MySqlConnection,
+    key: &str,
     found: &'i [Index],
     said: Option<&str>,
     wanted: Option<&str>,
@@ -127,10 +130,11 @@ async fn the_one<'i>(
 ) -> sqlx::Result<Option<&'i Index>> {
     let Some(wanted) = wanted else {
         // By its name alone an index can only be meant where no other table has one of that name.
-        return Ok(match found {
-            [index] => Some(index),
-            _ => None,
-        });
+        if let [index] = found {
+            return Ok(Some(index));
+        }
+        observe::ambiguous(key);
+        return Ok(None);
     };
     let is_wanted = |table: &str| table.eq_ignore_ascii_case(wanted);
     let Some(index) = found.iter().find(|index| is_wanted(&index.table)) else {
@@ -147,6 +151,7 @@ async fn the_one<'i>(
     }
     for other in found.iter().filter(|other| !is_wanted(&other.table)) {
         if has(conn, other, values).await? {
+            observe::ambiguous(key);
             return Ok(None);
         }
     }

@@ -53,7 +53,7 @@ pub(super) async fn resolve_forget(conn: &mut MySqlConnection, key: &str) -> sql
 }
 
 pub(super) async fn purge(conn: &mut MySqlConnection, limit: u32) -> sqlx::Result<u64> {
-    // One instant for both statements, or a key could go and leave its steps. As text, for sqlx binds
+    // The last LIMIT is for sessions with `sql_safe_updates`. One instant for both statements, or a key could go and leave its steps. As text, for sqlx binds
     // times by features that are the user's choice.
     let now: String = sqlx::query_scalar(concat!("SELECT CAST(", now!(), " AS CHAR)"))
         .fetch_one(&mut *conn)
@@ -62,7 +62,7 @@ pub(super) async fn purge(conn: &mut MySqlConnection, limit: u32) -> sqlx::Resul
         "DELETE FROM idempotent_steps WHERE `key` IN (SELECT `key` FROM (SELECT `key` \
          FROM idempotent_keys WHERE forget_at < CAST(? AS DATETIME(6)) AND status IN (1, ",
         reserved!(),
-        ") ORDER BY forget_at, `key` LIMIT ?) AS gone)"
+        ") ORDER BY forget_at, `key` LIMIT ?) AS gone) LIMIT 9223372036854775807"
     ))
     .bind(&now)
     .bind(limit)

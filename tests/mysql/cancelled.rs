@@ -1,0 +1,66 @@
+//! Futures dropped at any await leave the pool clean.
+
+use idempotent_runtime::{Job, idempotent};
+use idempotent_tests::chance::{Chance, cut_after};
+
+use super::words::{Failure, assert_clean, leave};
+use crate::db::{Conn, Db};
+use crate::world::World;
+
+#[idempotent(key = "cut_<n>")]
+async fn cut(conn: &mut Conn, n: i64) -> Result<i64, Failure> {
+    leave(&mut *conn, &format!("cut {n}")).await?;
+    sqlx::query("SELECT id FROM orders").fetch_all(conn).await?;
+    Ok(n)
+}
+
+#[idempotent(key = "cut_leased_<n>", lease = 1s)]
+async fn cut_leased(job: &mut Job<'_, Db>, n: i64) -> Result<i64, Failure> {
+    sqlx::query("SELECT id FROM orders")
+        .fetch_all(job.pool())
+        .await?;
+    leave(job.tx().await?, &format!("cut leased {n}")).await?;
+    Ok(n)
+}
+
+async fn drops(world: &World<Db>, connections: u32, rounds: i64) {
+    let mut chance = Chance::seeded("cancelled");
+    let store = world.another(connections).await;
+    let (mut cuts, mut done) = (0, 0);
+    for n in 0..rounds {
+        let polls = chance.below(24);
+        let key = n % 40;
+        let finished = if chance.below(4) == 0 {
+            cut_after(polls, cut_leased(&store, key))
+                .await
+                .map(|outcome| outcome.is_ok())
+        } else {
+            cut_after(polls, cut(&store, key))
+                .await
+                .map(|outcome| outcome.is_ok())
+        };
+        match finished {
+            Some(_) => done += 1,
+            None => cuts += 1,
+        }
+        if n % 7 == 0 {
+            assert_clean(world, &store).await;
+        }
+    }
+    assert_clean(world, &store).await;
+    eprintln!("pool of {connections}: {cuts} cut, {done} finished");
+    for n in 0..40 {
+        cut(&store, n).await.unwrap();
+        assert_eq!(world.effects(&format!("cut {n}")).await, 1);
+    }
+}
+
+async fn a_pool_of_one_stays_clean(world: World<Db>) {
+    drops(&world, 1, 1000).await;
+}
+
+async fn a_pool_of_two_stays_clean(world: World<Db>) {
+    drops(&world, 2, 1000).await;
+}
+
+idempotent_tests::tests!(a_pool_of_one_stays_clean, a_pool_of_two_stays_clean);
