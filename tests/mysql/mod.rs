@@ -7,7 +7,6 @@ use idempotent_tests::mysql as db;
 use idempotent_tests::{runner, world};
 
 mod cancelled;
-mod debug;
 mod deadlocks;
 mod escapes;
 mod joined;
@@ -20,7 +19,6 @@ mod words;
 fn main() -> ExitCode {
     let cases = [
         cancelled::cases(),
-        debug::cases(),
         deadlocks::cases(),
         escapes::cases(),
         joined::cases(),

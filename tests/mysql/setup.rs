@@ -237,7 +237,7 @@ async fn what_is_too_large_for_a_packet_is_refused(world: World<Db>) {
     const LIMIT: usize = 6 * 1024 * 1024;
     // The setting is for sessions to come.
     world.run("SET GLOBAL max_allowed_packet = 6291456").await;
-    let store = world.another(2).await;
+    let store = world.another(1).await;
     world.run("SET GLOBAL max_allowed_packet = 16777216").await;
     let fits = 5 * 1024 * 1024;
     assert!(large(&store, 1, fits).await.unwrap().is_performed());

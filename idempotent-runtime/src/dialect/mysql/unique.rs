@@ -78,10 +78,11 @@ pub(super) async fn describe(
         return Ok(unknown);
     };
     Ok(Violated {
-        name: Some(match wanted {
-            Unique::Named(named) => (*named).to_owned(),
-            Unique::Columns(..) => key.to_owned(),
-        }),
+        // An index by itself is called by its table and columns: its name says less.
+        name: match wanted {
+            Unique::Named(named) => Some((*named).to_owned()),
+            Unique::Columns(..) => None,
+        },
         table: Some(index.table.clone()),
         columns: index.columns.iter().cloned().collect(),
         ..violated

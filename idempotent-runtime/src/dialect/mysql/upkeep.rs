@@ -53,11 +53,12 @@ pub(super) async fn resolve_forget(conn: &mut MySqlConnection, key: &str) -> sql
 }
 
 pub(super) async fn purge(conn: &mut MySqlConnection, limit: u32) -> sqlx::Result<u64> {
-    // The last LIMIT is for sessions with `sql_safe_updates`. One instant for both statements, or a key could go and leave its steps. As text, for sqlx binds
+    // One instant for both statements, or a key could go and leave its steps. As text, for sqlx binds
     // times by features that are the user's choice.
     let now: String = sqlx::query_scalar(concat!("SELECT CAST(", now!(), " AS CHAR)"))
         .fetch_one(&mut *conn)
         .await?;
+    // The last LIMIT is for sessions with `sql_safe_updates`.
     sqlx::query(concat!(
         "DELETE FROM idempotent_steps WHERE `key` IN (SELECT `key` FROM (SELECT `key` \
          FROM idempotent_keys WHERE forget_at < CAST(? AS DATETIME(6)) AND status IN (1, ",
