@@ -1,18 +1,21 @@
 //! A transaction that cannot be left open by accident.
 //!
-//! sqlx 0.9's own `Transaction` has three holes that matter here. A `begin` whose future is dropped
+//! sqlx 0.9's own `Transaction` has four holes that matter here. A `begin` whose future is dropped
 //! while the server answers hands the pool a connection that is inside a transaction, so that a
 //! later "autocommit" write is lost (sqlx issue 4393); here a connection is closed unless its begin
 //! was seen to end. A `begin` of a savepoint that is dropped so rolls back the whole transaction on
-//! PostgreSQL, and what the caller writes next commits by itself; here it only leaves a savepoint.
-//! And a connection whose body ended the transaction by raw SQL cannot be taken out of a
+//! PostgreSQL, and what the caller writes next commits by itself; here it only leaves a savepoint. A
+//! `commit` of a savepoint that is dropped goes back to an older savepoint of its name, and undoes
+//! what was kept since; see `keep` below. And a connection whose body ended the transaction by raw SQL cannot be taken out of a
 //! `Transaction` to be closed; here it can.
 
 use std::mem::ManuallyDrop;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Pool, SqlStr};
-use sqlx_core::transaction::TransactionManager as _;
+use sqlx::{AssertSqlSafe, Pool, SqlSafeStr, SqlStr};
+use sqlx_core::transaction::{
+    TransactionManager as _, begin_ansi_transaction_sql, commit_ansi_transaction_sql,
+};
 
 use crate::dialect::Backend;
 
@@ -95,9 +98,34 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     }
 
     pub(crate) async fn commit(&mut self) -> sqlx::Result<()> {
+        // SQLite's own worker knows whether a commit that nobody waits for was carried out.
+        if !DB::ONE_WRITER && DB::TransactionManager::get_transaction_depth(self.conn()) > 1 {
+            return self.keep().await;
+        }
         DB::TransactionManager::commit(self.conn()).await?;
         self.state = State::Ended;
         Ok(())
+    }
+
+    /// Keeps what was written since the savepoint. Dropped at any await, the caller's transaction has
+    /// that or not, and in any case all that came before.
+    ///
+    /// A drop can only go back to the savepoint. So before it is released for good, another one of
+    /// its name takes its place, and going back to that undoes nothing.
+    async fn keep(&mut self) -> sqlx::Result<()> {
+        let conn = self.conn();
+        let depth = DB::TransactionManager::get_transaction_depth(conn);
+        let release = commit_ansi_transaction_sql(depth);
+        let replace = format!(
+            "{}; {}",
+            release.as_str(),
+            begin_ansi_transaction_sql(depth - 1).as_str()
+        );
+        DB::run_raw(conn, AssertSqlSafe(replace).into_sql_str()).await?;
+        // The only way to take a savepoint off sqlx's count that nothing can cut.
+        DB::TransactionManager::start_rollback(conn);
+        self.state = State::Ended;
+        DB::run_raw(self.conn(), release).await
     }
 
     pub(crate) async fn rollback(&mut self) -> sqlx::Result<()> {

@@ -147,7 +147,7 @@ async fn an_escape_in_the_callers_transaction_loses_it(world: World<Db>) {
     for (statement, _) in ESCAPES {
         let store = world.another(1).await;
         let mut tx = store.begin().await.unwrap();
-        let error = escapes(&mut tx, "joined", statement, true)
+        let error = escapes(&mut tx, &format!("joined {statement}"), statement, true)
             .await
             .unwrap_err();
         assert!(

@@ -56,11 +56,11 @@ async fn a_connection_in_no_transaction_is_enough(world: World<Db>) {
     assert_eq!(left(&world).await, [1, 1, 0]);
     assert!(note(&mut *conn, "n").await.unwrap().is_replayed());
     assert!(!Db::in_transaction(&mut conn).await);
-    let error = failing(&mut *conn, "f").await.unwrap_err();
+    let error = fails_joined(&mut *conn, "f").await.unwrap_err();
     assert!(matches!(error, Failure::Refused("asked to")), "{error:?}");
     assert!(!Db::in_transaction(&mut conn).await);
     assert_eq!(
-        (world.effects("f").await, world.rows("failing_f").await),
+        (world.effects("f").await, world.rows("fails_joined_f").await),
         (0, 0)
     );
 }
@@ -80,8 +80,8 @@ async fn the_stores_options_come_with_it(world: World<Db>) {
     assert_eq!(left(&world).await, [1; 3]);
 }
 
-#[idempotent(key = "failing_<name>")]
-async fn failing(conn: &mut Conn, name: &str) -> Result<(), Failure> {
+#[idempotent(key = "fails_joined_<name>")]
+async fn fails_joined(conn: &mut Conn, name: &str) -> Result<(), Failure> {
     leave(conn, name).await?;
     Err(Failure::Refused("asked to"))
 }
@@ -96,7 +96,7 @@ async fn panicking(conn: &mut Conn, name: &str) -> Result<(), Failure> {
 async fn a_failure_undoes_the_job_alone(world: World<Db>) {
     let mut tx = world.store.begin().await.unwrap();
     leave(&mut tx, "callers").await.unwrap();
-    let error = failing(&mut tx, "n").await.unwrap_err();
+    let error = fails_joined(&mut tx, "n").await.unwrap_err();
     assert!(matches!(error, Failure::Refused("asked to")), "{error:?}");
     let words = panic_of(panicking(&mut tx, "n")).await;
     assert_eq!(words, "exploded in a joined body");
@@ -119,7 +119,7 @@ async fn a_failure_undoes_the_job_alone(world: World<Db>) {
     }
     assert_eq!(
         (
-            world.rows("failing_n").await,
+            world.rows("fails_joined_n").await,
             world.rows("panicking_n").await
         ),
         (0, 0)

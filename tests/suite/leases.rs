@@ -23,8 +23,8 @@ async fn told(
 }
 
 /// The same with a short lease.
-#[idempotent(key = "short_<id>", lease = 1s, wait = 0s, ignore(who))]
-async fn short(
+#[idempotent(key = "short_lease_<id>", lease = 1s, wait = 0s, ignore(who))]
+async fn short_lease(
     job: &mut Job<'_, Db>,
     gateway: &Gateway,
     id: i64,
@@ -39,12 +39,12 @@ async fn short(
 async fn a_live_lease_is_renewed(world: World<Db>) {
     let gateway = Gateway::held();
     let another = world.another(2).await;
-    let (first, ()) = tokio::join!(short(&world.store, &gateway, 1, "A"), async {
+    let (first, ()) = tokio::join!(short_lease(&world.store, &gateway, 1, "A"), async {
         gateway.arrived().await;
         // Three leases long: time itself is what is tested here.
         let end = Instant::now() + Duration::from_secs(3);
         while Instant::now() < end {
-            let refusal = short(&another, &gateway, 1, "B").await.unwrap_err();
+            let refusal = short_lease(&another, &gateway, 1, "B").await.unwrap_err();
             assert!(
                 matches!(refusal.runtime(), Error::Busy { retry_after, .. }
                     if *retry_after <= Duration::from_secs(1)),
@@ -55,7 +55,10 @@ async fn a_live_lease_is_renewed(world: World<Db>) {
         gateway.let_go(1);
     });
     assert_eq!(first.unwrap(), Outcome::Performed("1 by A".to_owned()));
-    assert_eq!((gateway.requests(), world.fence("short_1").await), (1, 1));
+    assert_eq!(
+        (gateway.requests(), world.fence("short_lease_1").await),
+        (1, 1)
+    );
     assert_eq!((world.effects("A").await, world.effects("B").await), (1, 0));
 }
 
@@ -96,7 +99,7 @@ async fn a_lost_lease_stops_the_body(world: World<Db>) {
     let (held, other) = (Gateway::held(), Gateway::held());
     let another = world.another(2).await;
     let first = async {
-        let lost = short(&world.store, &held, 1, "A").await.unwrap_err();
+        let lost = short_lease(&world.store, &held, 1, "A").await.unwrap_err();
         assert!(
             matches!(lost.runtime(), Error::LeaseLost { .. }),
             "{lost:?}"
@@ -106,8 +109,8 @@ async fn a_lost_lease_stops_the_body(world: World<Db>) {
     };
     let second = async {
         held.arrived().await;
-        world.end_lease("short_1").await;
-        short(&another, &other, 1, "B").await.unwrap()
+        world.end_lease("short_lease_1").await;
+        short_lease(&another, &other, 1, "B").await.unwrap()
     };
     let ((), second) = tokio::join!(first, second);
     assert_eq!(second, Outcome::Performed("1 by B".to_owned()));

@@ -182,6 +182,12 @@ pub trait Dialect:
         std::future::ready(Ok(()))
     }
 
+    /// Runs statements that return nothing.
+    fn run_raw(
+        conn: &mut Conn<Self>,
+        statements: SqlStr,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send;
+
     /// Undoes what the body wrote; the claim may go with it.
     fn undo_body(
         conn: &mut Conn<Self>,

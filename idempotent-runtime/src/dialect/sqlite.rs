@@ -157,6 +157,10 @@ impl Dialect for Sqlite {
         })
     }
 
+    async fn run_raw(conn: &mut SqliteConnection, statements: SqlStr) -> sqlx::Result<()> {
+        sqlx::raw_sql(statements).execute(conn).await.map(drop)
+    }
+
     async fn undo_body(conn: &mut SqliteConnection, _: &Claim<'_>) -> sqlx::Result<()> {
         sqlx::query("ROLLBACK TO idempotent_mark")
             .execute(conn)

@@ -89,6 +89,10 @@ impl Dialect for MySql {
         claim::reserve(conn, claim).await
     }
 
+    async fn run_raw(conn: &mut MySqlConnection, statements: SqlStr) -> sqlx::Result<()> {
+        sqlx::raw_sql(statements).execute(conn).await.map(drop)
+    }
+
     async fn undo_body(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
         mark::go_back(conn, claim.joined).await
     }

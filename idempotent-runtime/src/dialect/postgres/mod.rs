@@ -81,6 +81,10 @@ impl Dialect for Postgres {
         claim::claim(conn, claim).await
     }
 
+    async fn run_raw(conn: &mut PgConnection, statements: SqlStr) -> sqlx::Result<()> {
+        sqlx::raw_sql(statements).execute(conn).await.map(drop)
+    }
+
     async fn undo_body(conn: &mut PgConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
         transaction::back_to_mark(conn, claim.joined).await
     }
