@@ -100,6 +100,12 @@ impl<'a> Attempt<'a> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         self.turns.leave(self.number);
+        // A statement that was sent, and not answered, is logged when it is dropped.
+        let work = std::mem::replace(&mut self.work, Box::pin(async { Ok(()) }));
+        match &self.listener {
+            Some(listener) => tracing::dispatcher::with_default(listener, || drop(work)),
+            None => drop(work),
+        }
     }
 }
 

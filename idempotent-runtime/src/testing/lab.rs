@@ -19,8 +19,8 @@ use crate::store::Store;
 
 /// A laboratory that finds jobs that are not safe to run again; see the [module](super).
 ///
-/// It begins with a database: [`Lab::sqlite`], and so on for the others. Then it needs a
-/// [`world`](Self::world) for the job to work in, and the [`job`](Setting::job).
+/// It begins with a database: `Lab::sqlite()`, `Lab::postgres(url)` or `Lab::mysql(url)`. Then it needs
+/// a [`world`](Self::world) for the job to work in, and the [`job`](Setting::job).
 pub struct Lab<DB: LabDatabase> {
     place: DB::Place,
 }
@@ -31,6 +31,26 @@ impl Lab<sqlx::Sqlite> {
     #[must_use]
     pub fn sqlite() -> Self {
         Self { place: () }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Lab<sqlx::Postgres> {
+    /// Every world is a database of its own on the server of this URL, whose role may make databases
+    /// (`CREATEDB`).
+    #[must_use]
+    pub fn postgres(url: impl Into<String>) -> Self {
+        Self { place: url.into() }
+    }
+}
+
+#[cfg(feature = "mysql")]
+impl Lab<sqlx::MySql> {
+    /// Every world is a database of its own on the server of this URL, MySQL or MariaDB, whose user
+    /// may make databases.
+    #[must_use]
+    pub fn mysql(url: impl Into<String>) -> Self {
+        Self { place: url.into() }
     }
 }
 

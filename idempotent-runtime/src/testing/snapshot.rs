@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::Pool;
 
-use super::database::LabDatabase;
+use super::database::{Column, LabDatabase};
 use super::error::LabError;
 
 /// The ledger's own tables.
@@ -32,21 +32,24 @@ impl Ignored {
         self.0.extend(names.into_iter().map(Into::into));
     }
 
-    fn has(&self, table: &str, column: &str) -> bool {
-        self.0.iter().any(|name| match name.split_once('.') {
-            Some((of, name)) => of == table && name == column,
-            None => name == column,
-        })
+    fn has(&self, column: &Column) -> bool {
+        self.0.iter().any(|name| names(name, column))
     }
 
     /// A name that no column has.
-    fn unknown(&self, columns: &[(String, String)]) -> Option<&String> {
-        self.0.iter().find(|name| {
-            let known = columns
-                .iter()
-                .any(|(table, column)| **name == *column || **name == format!("{table}.{column}"));
-            !known
-        })
+    fn unknown(&self, columns: &[Column]) -> Option<&String> {
+        let known = |name: &str| columns.iter().any(|column| names(name, column));
+        self.0.iter().find(|name| !known(name))
+    }
+}
+
+/// Whether `column` or `table.column` is this one.
+fn names(name: &str, column: &Column) -> bool {
+    let table = name.strip_suffix(&column.name);
+    match table.map(|table| table.strip_suffix('.').unwrap_or(table)) {
+        Some("") => true,
+        Some(table) => table == column.table,
+        None => false,
     }
 }
 
@@ -64,23 +67,72 @@ impl Snapshot {
         if let Some(name) = ignored.unknown(&columns) {
             return Err(LabError::NoSuchColumn(name.clone()));
         }
-        let mut tables: BTreeMap<String, Table> = BTreeMap::new();
-        for (table, column) in columns {
-            if LEDGER.contains(&&*table) {
+        let mut tables: BTreeMap<String, Read> = BTreeMap::new();
+        for column in columns {
+            if LEDGER.contains(&&*column.table) {
                 continue;
             }
-            let skip = ignored.has(&table, &column);
-            let columns = &mut tables.entry(table).or_default().columns;
-            if !skip {
-                columns.push(column);
+            let compared = !column.numbered && !ignored.has(&column);
+            let read = tables.entry(column.table).or_default();
+            read.from = column.from;
+            if compared {
+                read.table.columns.push(column.name);
+                read.literals.push(column.literal);
             }
         }
-        for (name, table) in &mut tables {
-            table.rows = DB::fetch(pool, DB::rows_of(name, &table.columns))
+        let mut snapshot = Self::default();
+        for (name, mut read) in tables {
+            read.table.rows = DB::fetch(pool, read.sql())
                 .await
                 .map_err(LabError::database(DOING))?;
-            table.rows.sort();
+            read.table.rows.sort();
+            snapshot.tables.insert(name, read.table);
         }
-        Ok(Self { tables })
+        Ok(snapshot)
+    }
+}
+
+/// A table on the way into a snapshot.
+#[derive(Default)]
+struct Read {
+    from: String,
+    literals: Vec<String>,
+    table: Table,
+}
+
+impl Read {
+    /// The query for its rows. Without a column it still tells how many there are.
+    fn sql(&self) -> String {
+        let literals = match &*self.literals {
+            [] => "''".to_owned(),
+            literals => literals.join(", "),
+        };
+        format!("SELECT {literals} FROM {}", self.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_ignored_by_its_name_in_every_table_or_in_one() {
+        let column = |table: &str, name: &str| Column {
+            table: table.to_owned(),
+            name: name.to_owned(),
+            from: String::new(),
+            literal: String::new(),
+            numbered: false,
+        };
+        let columns = [column("orders", "paid_at"), column("users", "paid_at")];
+        let mut ignored = Ignored::default();
+        ignored.add(["orders.paid_at"]);
+        assert!(ignored.has(&columns[0]) && !ignored.has(&columns[1]));
+        assert!(!ignored.has(&column("orders", "unpaid_at")));
+        ignored.add(["paid_at"]);
+        assert!(ignored.has(&columns[1]));
+        assert_eq!(ignored.unknown(&columns), None);
+        ignored.add(["repaid_at"]);
+        assert_eq!(ignored.unknown(&columns).unwrap(), "repaid_at");
     }
 }

@@ -18,10 +18,6 @@ use crate::store::{Store, WRITER_WAIT};
 /// How many connections a process of the lab has.
 const CONNECTIONS: u32 = 8;
 
-/// How many of them are open from the start: opening one takes several waits, and whether a job
-/// comes upon an idle one is a matter of luck.
-const OPEN: usize = 6;
-
 /// How long the lab itself waits for a lock before it takes it that an attempt holds it.
 const LOCKED: Duration = Duration::from_millis(20);
 
@@ -78,14 +74,14 @@ impl<DB: LabDatabase, O> World<DB, O> {
         let pool = DB::open(&self.made, CONNECTIONS, WRITER_WAIT, listening)
             .await
             .map_err(LabError::database("opening a store"))?;
-        let mut open = Vec::with_capacity(OPEN);
-        for _ in 0..OPEN {
+        let mut open = Vec::with_capacity(DB::OPEN);
+        for _ in 0..DB::OPEN {
             let connection = pool.acquire().await;
             open.push(connection.map_err(LabError::database("opening a connection"))?);
         }
         drop(open);
         // They come back in tasks of their own.
-        while pool.num_idle() < OPEN {
+        while pool.num_idle() < DB::OPEN {
             yield_now().await;
         }
         Ok(Process {

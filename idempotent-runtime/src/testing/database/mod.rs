@@ -1,5 +1,9 @@
 //! What the lab needs of a database, beside the ledger's own statements.
 
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -21,7 +25,7 @@ pub trait Bench: Backend {
     /// Where its databases are made.
     type Place;
 
-    /// One of them; dropping it takes the database away, where nobody has to be asked.
+    /// One of them.
     type Made;
 
     /// Ends every lease, as if its time had passed.
@@ -32,6 +36,10 @@ pub trait Bench: Backend {
 
     /// Whether sqlx logs a statement in the task that polls it.
     const LOGS_IN_TASK: bool;
+
+    /// How many connections a process has from the start: opening one takes several waits, and
+    /// whether a job comes upon an idle one is a matter of luck.
+    const OPEN: usize;
 
     /// Makes an empty database.
     fn make(place: &Self::Place) -> impl Future<Output = sqlx::Result<Self::Made>>;
@@ -48,13 +56,9 @@ pub trait Bench: Backend {
         process: Option<(&Statements, &Turns)>,
     ) -> impl Future<Output = sqlx::Result<Pool<Self>>>;
 
-    /// The tables and their columns, in the order of the catalogue; without what the database
-    /// itself keeps.
-    fn columns(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<(String, String)>>>;
-
-    /// The query for a table's rows, each column as a literal: `NULL`, `42`, `'42'`. Without a
-    /// column it still tells how many rows there are.
-    fn rows_of(table: &str, columns: &[String]) -> String;
+    /// The columns of all tables, in the order of the catalogue; without what the database itself
+    /// keeps.
+    fn columns(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<Vec<Column>>>;
 
     /// Runs a query whose columns are all text.
     fn fetch(
@@ -70,16 +74,29 @@ pub trait Bench: Backend {
     ) -> impl Future<Output = sqlx::Result<Option<u64>>>;
 }
 
+/// A column of the catalogue.
+#[derive(Debug)]
+pub struct Column {
+    pub(super) table: String,
+    pub(super) name: String,
+    /// The table in a statement.
+    pub(super) from: String,
+    /// An expression for the value as text, unlike that of any other value: `NULL`, `42`, `'x'`.
+    pub(super) literal: String,
+    /// Whether the value comes from a sequence that no rollback sets back, or refers to one: it says
+    /// nothing about the job.
+    pub(super) numbered: bool,
+}
+
 /// A name in double quotes, as standard SQL has it.
-pub(super) fn quoted(name: &str) -> String {
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// `SELECT …columns… FROM table`.
-fn select(columns: impl Iterator<Item = String>, table: &str) -> String {
-    let columns: Vec<String> = columns.collect();
-    match &*columns {
-        [] => format!("SELECT '' FROM {table}"),
-        columns => format!("SELECT {} FROM {table}", columns.join(", ")),
-    }
+/// A name for a database that no other world has.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn fresh_name() -> sqlx::Result<String> {
+    let random = getrandom::u64().map_err(|_| sqlx::Error::WorkerCrashed)?;
+    Ok(format!("idempotent_lab_{random:016x}"))
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tracing::Dispatch;
 use tracing::dispatcher::DefaultGuard;
 
-use super::{Bench, LabDatabase, quoted};
+use super::{Bench, Column, LabDatabase, quoted};
 use crate::dialect::{Dialect, Fault};
 use crate::testing::statements::{LISTEN, Statements};
 use crate::testing::turns::Turns;
@@ -27,6 +27,7 @@ impl Bench for Sqlite {
         "UPDATE idempotent_keys SET lease_until = 0 WHERE status = 0 AND lease_until > 0";
     const KEYS: &'static str = "SELECT key FROM idempotent_keys ORDER BY key";
     const LOGS_IN_TASK: bool = false;
+    const OPEN: usize = 6;
 
     async fn make((): &()) -> sqlx::Result<TempDir> {
         Ok(tempfile::Builder::new()
@@ -66,21 +67,23 @@ impl Bench for Sqlite {
         pool.connect_with(options).await
     }
 
-    async fn columns(pool: &SqlitePool) -> sqlx::Result<Vec<(String, String)>> {
-        sqlx::query_as(
+    async fn columns(pool: &SqlitePool) -> sqlx::Result<Vec<Column>> {
+        let columns: Vec<(String, String)> = sqlx::query_as(
             "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c \
              WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
              ORDER BY t.name, c.cid",
         )
         .fetch_all(pool)
-        .await
-    }
-
-    fn rows_of(table: &str, columns: &[String]) -> String {
-        let columns = columns
-            .iter()
-            .map(|column| format!("quote({})", quoted(column)));
-        super::select(columns, &quoted(table))
+        .await?;
+        let columns = columns.into_iter().map(|(table, name)| Column {
+            from: quoted(&table),
+            literal: format!("quote({})", quoted(&name)),
+            // A rollback sets all numbers back here.
+            numbered: false,
+            table,
+            name,
+        });
+        Ok(columns.collect())
     }
 
     async fn fetch(pool: &SqlitePool, sql: String) -> sqlx::Result<Vec<Vec<String>>> {
