@@ -48,6 +48,16 @@ fn the_small_programs_say_what_their_comments_say() {
             &["Performed(1)", "Replayed(1)", "Skipped(Missing)"],
         ),
         (
+            "checkout_api",
+            &[
+                "400 Idempotency-Key is missing",
+                "200 {",
+                "200 (idempotent-replayed: true)",
+                "422",
+                "409 (retry-after: ",
+            ],
+        ),
+        (
             "any_database",
             &[
                 "Performed(\"paid on SQLite\")",

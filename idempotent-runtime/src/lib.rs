@@ -4,6 +4,8 @@
 #[path = "private.rs"]
 pub mod __private;
 mod answer;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod codec;
 mod contract;
 mod dialect;
