@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use idempotent_runtime::{Error, Job, idempotent};
+use sqlx::{Connection as _, MySqlConnection};
 use tokio::sync::Barrier;
 
 use super::words::{Failure, assert_clean, leave, raw};
@@ -167,8 +168,10 @@ async fn a_claim_that_gives_way_is_made_on_a_reserved_row(world: World<Db>) {
     assert!(plain(&world.store, 1).await.unwrap().is_performed());
     assert!(plain(&world.store, 1).await.unwrap().is_replayed());
     assert_eq!(world.effects("plain").await, 1);
-    // A caller's transaction has no second connection to put the row down on.
-    let mut tx = world.store.begin().await.unwrap();
+    // A caller's transaction has no second connection to put the row down on. (A true deadlock would
+    // have ended it; that of a trigger leaves it open.)
+    let mut conn = MySqlConnection::connect(&world.url).await.unwrap();
+    let mut tx = conn.begin().await.unwrap();
     let lost = plain(&mut tx, 2).await.unwrap_err();
     assert!(
         matches!(lost.runtime(), Error::OuterLost { .. }),
@@ -176,6 +179,7 @@ async fn a_claim_that_gives_way_is_made_on_a_reserved_row(world: World<Db>) {
     );
     assert!(lost.runtime().is_retryable());
     drop(tx);
+    conn.close().await.unwrap();
     assert_eq!(world.rows("plain_2").await, 0);
     assert_clean(&world, &world.store).await;
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult};
 
 use super::fault::{DUPLICATE, number};
+use super::mark;
 use super::sql::{Found, found, micros, now, record, reserved};
 use crate::ledger::record::{Attempt, Claim, Claimed, Record};
 
@@ -85,6 +86,9 @@ pub(super) async fn claim(
     conn: &mut MySqlConnection,
     claim: &Claim<'_>,
 ) -> sqlx::Result<Claimed<()>> {
+    if claim.joined {
+        mark::mark(conn).await?;
+    }
     if claim.reserved {
         return change(conn, concat!(at_once!(), change_reserved!()), claim).await;
     }

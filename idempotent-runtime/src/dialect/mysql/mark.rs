@@ -4,9 +4,9 @@
 //! and its savepoints: naming one of them again fails. So does a deadlock (1213), which undoes the
 //! whole transaction, after which statements run by themselves.
 //!
-//! In a transaction of ours the mark comes with the BEGIN. In a caller's, the savepoint that sqlx
-//! opens for the job is the mark; its name grows with the depth, for MariaDB's RELEASE loses its way
-//! among savepoints of one name.
+//! In a transaction of ours the mark comes with the BEGIN. In a caller's it is set next to the
+//! savepoint that sqlx opens for the job, which stays to go back to; both names grow with the depth,
+//! for MariaDB's RELEASE loses its way among savepoints of one name.
 
 use sqlx::mysql::{MySqlConnection, MySqlTransactionManager};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
@@ -19,22 +19,25 @@ fn depth(conn: &MySqlConnection) -> usize {
     MySqlTransactionManager::get_transaction_depth(conn)
 }
 
+/// Sets the mark of a job in a caller's transaction.
+pub(super) async fn mark(conn: &mut MySqlConnection) -> sqlx::Result<()> {
+    let sql = AssertSqlSafe(format!("SAVEPOINT {}", joined_mark(conn)));
+    sqlx::raw_sql(sql).execute(conn).await.map(drop)
+}
+
+fn joined_mark(conn: &MySqlConnection) -> String {
+    format!("idempotent_mark_{}", depth(conn))
+}
+
 /// Whether the mark is there, before the job's last statement; outside of the transaction that one
 /// would commit by itself.
 pub(super) async fn check(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<bool> {
-    let checked = if joined {
-        // sqlx releases its savepoint when the job commits, so it is put back.
-        let name = format!("_sqlx_savepoint_{}", depth(conn) - 1);
-        let sql = format!("RELEASE SAVEPOINT {name}; SAVEPOINT {name}");
-        sqlx::raw_sql(AssertSqlSafe(sql).into_sql_str())
-            .execute(conn)
-            .await
+    let sql = if joined {
+        AssertSqlSafe(format!("RELEASE SAVEPOINT {}", joined_mark(conn))).into_sql_str()
     } else {
-        sqlx::raw_sql("RELEASE SAVEPOINT idempotent_mark")
-            .execute(conn)
-            .await
+        "RELEASE SAVEPOINT idempotent_mark".into_sql_str()
     };
-    there(checked.map(drop))
+    there(sqlx::raw_sql(sql).execute(conn).await.map(drop))
 }
 
 fn there(done: sqlx::Result<()>) -> sqlx::Result<bool> {
