@@ -46,7 +46,8 @@ pub(crate) struct Placeholder {
 /// What is wrong with a key's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
-    pub(crate) range: Range<usize>,
+    /// None where it is the whole text.
+    pub(crate) range: Option<Range<usize>>,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
@@ -82,7 +83,7 @@ impl Template {
         }
         literal.push_str(&text[at..]);
         template.flush(&mut literal);
-        template.check_length(text);
+        template.check_length();
         template.lookalikes = lookalikes(text);
         template
     }
@@ -103,7 +104,7 @@ impl Template {
 
     fn flaw(&mut self, range: Range<usize>, message: String, help: Option<String>) {
         self.flaws.push(Flaw {
-            range,
+            range: Some(range),
             message,
             help,
         });
@@ -191,18 +192,22 @@ impl Template {
         }));
     }
 
-    fn check_length(&mut self, text: &str) {
+    fn check_length(&mut self) {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.len(),
             Piece::Placeholder(_) => 1,
         });
         let length: usize = texts.sum();
         if length > LONGEST {
-            self.flaw(
-                0..text.len().min(40),
-                format!("the text of this key is {length} bytes long; a key has at most {LONGEST}"),
-                None,
-            );
+            self.flaws.push(Flaw {
+                range: None,
+                message: format!(
+                    "the text of this key is {length} bytes long; a key has at most {LONGEST}"
+                ),
+                help: Some(
+                    "what follows would be lost in the digest that a long key ends in".to_owned(),
+                ),
+            });
         }
     }
 }

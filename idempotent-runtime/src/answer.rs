@@ -38,11 +38,33 @@ pub trait CertainAnswer<E> {
     fn verdict(self) -> Result<Verdict, E>;
 }
 
+/// What `existing = …` returns: `Result<T, E>`, with the job's own `T`.
+#[diagnostic::on_unimplemented(
+    message = "`existing` cannot return `{Self}`",
+    label = "expected `Result<{T}, _>`",
+    note = "what is loaded is the job's answer, and so of the job's own type"
+)]
+pub trait ExistingAnswer<T, E> {
+    #[doc(hidden)]
+    fn loaded(self) -> Result<T, E>;
+}
+
+/// What `reconcile = …` returns: `Result<Option<T>, E>`, with the job's own `T`.
+#[diagnostic::on_unimplemented(
+    message = "`reconcile` cannot return `{Self}`",
+    label = "expected `Result<Option<{T}>, _>`",
+    note = "`Some` is the answer of an attempt that did the work, and so of the job's own type; `None` says that none did"
+)]
+pub trait LookUpAnswer<T, E> {
+    #[doc(hidden)]
+    fn found(self) -> Result<Option<T>, E>;
+}
+
 /// How what the attribute's functions fail with becomes the job's own error: by `From`.
 #[diagnostic::on_unimplemented(
     message = "the error `{E}` of this function cannot become the job's, `{Self}`",
     label = "no `From<{E}>` for `{Self}`",
-    note = "a job returns what its guard fails with as its own error: add a variant for it, with thiserror's `#[from]`, or map the error in the guard"
+    note = "a job returns what its guard fails with as its own error: add a variant for it, with thiserror's `#[from]`, or map the error in the function"
 )]
 pub trait FromAnswer<E>: Sized {
     #[doc(hidden)]
@@ -92,8 +114,32 @@ impl<R: sealed::Certain<E>, E> CertainAnswer<E> for R {
     }
 }
 
+#[diagnostic::do_not_recommend]
+impl<R: sealed::IsResult<T, E>, T, E> ExistingAnswer<T, E> for R {
+    fn loaded(self) -> Result<T, E> {
+        self.result()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<R: sealed::IsResult<Option<T>, E>, T, E> LookUpAnswer<T, E> for R {
+    fn found(self) -> Result<Option<T>, E> {
+        self.result()
+    }
+}
+
 mod sealed {
     use super::Verdict;
+
+    pub trait IsResult<T, E> {
+        fn result(self) -> Result<T, E>;
+    }
+
+    impl<T, E> IsResult<T, E> for Result<T, E> {
+        fn result(self) -> Self {
+            self
+        }
+    }
 
     pub trait Answer<E> {
         fn read(self) -> Result<Verdict, E>;

@@ -4,6 +4,7 @@
 #[path = "private.rs"]
 pub mod __private;
 mod answer;
+mod asked;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod codec;
@@ -44,7 +45,10 @@ pub use idempotent_macros::KeyPart;
 #[doc = include_str!("docs/attribute.md")]
 pub use idempotent_macros::idempotent;
 
-pub use answer::{CertainAnswer, ConditionAnswer, FromAnswer, GuardAnswer};
+pub use answer::{
+    CertainAnswer, ConditionAnswer, ExistingAnswer, FromAnswer, GuardAnswer, LookUpAnswer,
+};
+pub use asked::{Awaited, Takes};
 pub use contract::{FromRuntime, Stored};
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};

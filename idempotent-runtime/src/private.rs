@@ -114,6 +114,9 @@ fn called(site: &'static Site, call: Result<Call, Error>) -> Result<Call, Error>
     call.inspect_err(|error| observe::not_called(site, error))
 }
 
+/// The connection that a leased job's guard reads through.
+pub type ConnectionOf<J> = <<J as JobBackend>::Backend as sqlx::Database>::Connection;
+
 /// Claims the key of a transactional job.
 pub async fn transactional<'a, C, W>(
     site: &'static Site,

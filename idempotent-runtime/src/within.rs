@@ -4,7 +4,7 @@ use std::fmt;
 
 use sqlx::{Database, Transaction};
 
-use crate::dialect::{Backend, LedgerConnection};
+use crate::dialect::{Backend, ConnectionTo, LedgerConnection};
 use crate::held::StoreId;
 use crate::job::{Job, JobBackend};
 use crate::store::{Options, Store};
@@ -88,18 +88,14 @@ mod sealed {
 }
 
 macro_rules! within {
-    ($([$($generics:tt)*] $ty:ty: $self:ident => $place:expr;)*) => {$(
+    ($([$($generics:tt)*] $ty:ty, $bound:path; $self:ident => $place:expr;)*) => {$(
         // The message says what can be passed; the list of these would name their parameters.
         #[diagnostic::do_not_recommend]
-        impl<'a, $($generics)* C> Within<'a, C> for $ty
-        where
-            C: LedgerConnection,
-        {
-        }
+        impl<'a, $($generics)* C> Within<'a, C> for $ty where C: LedgerConnection + $bound {}
 
         impl<'a, $($generics)* C> sealed::Within<'a, C> for $ty
         where
-            C: LedgerConnection,
+            C: LedgerConnection + $bound,
         {
             fn place($self) -> Place<'a, DbOf<C>> {
                 $place
@@ -109,11 +105,17 @@ macro_rules! within {
 }
 
 within! {
-    [] Store<DbOf<C>>: self => Place::Store(self);
-    ['s,] &'s Store<DbOf<C>>: self => Place::Store(self.clone());
-    [] &'a mut C: self => Place::conn(self);
-    ['t,] &'a mut Transaction<'t, DbOf<C>>: self => Place::conn(&mut **self);
-    [] WithinTx<'a, DbOf<C>>: self => Place::Conn(self);
+    [DB: Backend,] Store<DB>, ConnectionTo<DB>; self => Place::Store(C::store(self));
+    ['s, DB: Backend,] &'s Store<DB>, ConnectionTo<DB>; self => Place::Store(C::store(self.clone()));
+    [] &'a mut C, Sized; self => Place::conn(self);
+    ['t, DB: Backend,] &'a mut Transaction<'t, DB>, ConnectionTo<DB>; self => {
+        Place::conn(<C as ConnectionTo<DB>>::conn(&mut **self))
+    };
+    [DB: Backend,] WithinTx<'a, DB>, ConnectionTo<DB>; self => Place::Conn(WithinTx {
+        conn: <C as ConnectionTo<DB>>::conn(self.conn),
+        options: self.options,
+        store: self.store,
+    });
 }
 
 macro_rules! into_store {

@@ -74,7 +74,11 @@ pub(super) fn call(name: &Ident, input: ParseStream, problems: &mut Problems) ->
     let readable = ahead
         .parse::<ExprPath>()
         .is_ok_and(|path| path.attrs.is_empty());
-    let ends = at_end(&ahead) || ahead.peek(token::Paren) || super::begins(&ahead);
+    // A semicolon for a comma is reported by itself, where it stands.
+    let ends = at_end(&ahead)
+        || ahead.peek(token::Paren)
+        || ahead.peek(Token![;])
+        || super::begins(&ahead);
     if readable && ends {
         let path = input.parse::<ExprPath>().ok()?;
         let arguments = match input.peek(token::Paren) {

@@ -103,7 +103,7 @@ proptest! {
     fn a_template_never_panics(text in any::<String>()) {
         let template = Template::parse(&text);
         for flaw in template.flaws {
-            prop_assert!(text.get(flaw.range).is_some());
+            prop_assert!(flaw.range.is_none_or(|range| text.get(range).is_some()));
         }
     }
 
@@ -111,7 +111,7 @@ proptest! {
     fn a_template_of_brackets_never_panics(text in "[<>{}.:#$%a_é0 ]{0,24}") {
         let template = Template::parse(&text);
         for flaw in template.flaws {
-            prop_assert!(text.get(flaw.range).is_some());
+            prop_assert!(flaw.range.is_none_or(|range| text.get(range).is_some()));
         }
     }
 

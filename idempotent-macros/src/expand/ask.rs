@@ -2,27 +2,46 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
-use syn::Token;
+use syn::{Generics, Token};
 
-use super::{colons, generated, located, parens, read};
+use super::signature::without_lifetimes;
+use super::{generated, located, read};
 use crate::resolve::Question;
 
 /// One of those functions, and the span that its errors belong to.
 pub(super) struct Ask<'a> {
     pub(super) question: &'a Question,
     pub(super) span: Span,
+    /// The runtime's path.
+    rt: TokenStream,
+    /// The type of its first parameter.
+    first: TokenStream,
+    /// The job's own generics, whose lifetimes its types are said without.
+    generics: &'a Generics,
 }
 
 impl<'a> Ask<'a> {
-    pub(super) fn new(question: &'a Question) -> Self {
+    pub(super) fn new(
+        question: &'a Question,
+        rt: &TokenStream,
+        first: TokenStream,
+        generics: &'a Generics,
+    ) -> Self {
         let last = question.path.path.segments.last();
         let span = last.map_or_else(Span::call_site, |last| last.ident.span());
-        Self { question, span }
+        Self {
+            question,
+            span,
+            rt: rt.clone(),
+            first,
+            generics,
+        }
     }
 
     /// `paid(__run.conn(), Clone::clone(&order_id)).await`, before the body.
     pub(super) fn before(&self, connection: &TokenStream) -> TokenStream {
-        self.answer(&self.unasked(connection))
+        let call = self.unasked(connection);
+        generated!(#call.await)
     }
 
     /// The same, not yet awaited.
@@ -37,7 +56,8 @@ impl<'a> Ask<'a> {
     /// [`keep`]: Self::keep
     pub(super) fn after(&self, role: &str, connection: &TokenStream) -> TokenStream {
         let arguments: Vec<_> = self.names(role).map(ToTokens::into_token_stream).collect();
-        self.answer(&self.call(connection, &arguments))
+        let call = self.call(connection, &arguments);
+        generated!(#call.await)
     }
 
     /// Clones the arguments for a call after the body.
@@ -50,27 +70,20 @@ impl<'a> Ask<'a> {
 
     /// `<_ as FromAnswer<_>>::from_answer(__error)`: where there is no such `From`, the compiler says
     /// so at the `_`, which is where this function is named.
-    pub(super) fn convert(&self, rt: &TokenStream) -> TokenStream {
-        let place = Token![_](self.span);
-        generated!(<#place as #rt::FromAnswer<_>>::from_answer(__error))
+    pub(super) fn convert(&self) -> TokenStream {
+        self.by(
+            &generated!(FromAnswer<_>),
+            "from_answer",
+            &generated!(__error),
+        )
     }
 
-    /// `Ok(…)`: a pattern of what this function answers, whose mismatch is this function's.
-    pub(super) fn ok(&self, inner: &TokenStream) -> TokenStream {
-        let (open, inner) = (colons(self.span), parens(self.span, inner.clone()));
-        generated!(#open core::result::Result::Ok #inner)
-    }
-
-    /// `Err(__error)`
-    pub(super) fn err(&self) -> TokenStream {
-        let (open, inner) = (colons(self.span), parens(self.span, generated!(__error)));
-        generated!(#open core::result::Result::Err #inner)
-    }
-
-    /// `Some(__found)`
-    pub(super) fn some(&self) -> TokenStream {
-        let (open, inner) = (colons(self.span), parens(self.span, generated!(__found)));
-        generated!(#open core::option::Option::Some #inner)
+    /// `<_ as GuardAnswer<_>>::verdict(answer)`: where it is no such answer, the compiler says so at
+    /// the `_`.
+    pub(super) fn by(&self, kind: &TokenStream, method: &str, value: &TokenStream) -> TokenStream {
+        let (rt, place) = (&self.rt, Token![_](self.span));
+        let method = Ident::new(method, Span::mixed_site());
+        generated!(<#place as #rt::#kind>::#method(#value))
     }
 
     fn names(&self, role: &str) -> impl Iterator<Item = Ident> {
@@ -80,12 +93,26 @@ impl<'a> Ask<'a> {
 
     fn call(&self, connection: &TokenStream, arguments: &[TokenStream]) -> TokenStream {
         let path = &self.question.path;
+        let function = match arguments.len() {
+            // The runtime knows the calls of so many arguments.
+            0..=8 => {
+                let (first, types) = (&self.first, self.types());
+                let kind = generated!(Takes<(&mut #first, #(#types,)*), _>);
+                self.by(&kind, "function", &path.to_token_stream())
+            }
+            _ => path.to_token_stream(),
+        };
         let arguments = arguments.iter().map(|value| located(self.span, value));
-        let arguments = parens(self.span, generated!(#connection #(, #arguments)*));
-        generated!(#path #arguments)
+        let call = generated!(#function(#connection #(, #arguments)*));
+        self.by(&generated!(Awaited<_>), "future", &call)
     }
 
-    fn answer(&self, call: &TokenStream) -> TokenStream {
-        located(self.span, &generated!(#call.await))
+    /// The arguments' types, as far as they show.
+    fn types(&self) -> impl Iterator<Item = TokenStream> {
+        let values = self.question.arguments.iter();
+        values.map(|value| match &value.ty {
+            Some(ty) => without_lifetimes(ty, self.generics).into_token_stream(),
+            None => generated!(_),
+        })
     }
 }

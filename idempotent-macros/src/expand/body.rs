@@ -7,10 +7,12 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
-use syn::{Attribute, FnArg, GenericParam, Meta, Visibility};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, FnArg, GenericParam, Lifetime, Meta, Signature, TypeReference, Visibility};
 
 use super::generated;
 use super::signature::{is_instrument, turbofish};
+use crate::function::output::Refused;
 use crate::function::{Function, Param, mentions, pattern};
 use crate::resolve::Frame;
 
@@ -111,10 +113,39 @@ fn item(frame: &Frame, name: &Ident, attrs: &[Attribute]) -> TokenStream {
             attrs.insert(0, syn::parse_quote!(#[allow(unused_variables)]));
         }
     }
+    if function.output.refused == Some(Refused::Borrowed) {
+        borrow_for_one_lifetime(&mut sig);
+    }
     let body = &function.body;
     // The outer function has them all, and says so once.
     let many = (sig.inputs.len() > 4).then(|| generated!(#[allow(clippy::too_many_arguments)]));
     generated!(#many #(#attrs)* #sig #body)
+}
+
+/// Says the lifetimes that are left to be found, where a result that borrows was refused: that it
+/// does not say from what it borrows would be a second error, and its advice no help.
+fn borrow_for_one_lifetime(sig: &mut Signature) {
+    struct Say(Lifetime);
+    impl VisitMut for Say {
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            if lifetime.ident == "_" {
+                *lifetime = self.0.clone();
+            }
+        }
+        fn visit_type_reference_mut(&mut self, ty: &mut TypeReference) {
+            let said = ty.lifetime.take();
+            ty.lifetime = Some(said.unwrap_or_else(|| self.0.clone()));
+            visit_mut::visit_type_reference_mut(self, ty);
+        }
+    }
+    let one = Lifetime::new("'__idempotent", Span::mixed_site());
+    for argument in &mut sig.inputs {
+        if let FnArg::Typed(typed) = argument {
+            Say(one.clone()).visit_type_mut(&mut typed.ty);
+        }
+    }
+    Say(one.clone()).visit_return_type_mut(&mut sig.output);
+    sig.generics.params.insert(0, syn::parse_quote!(#one));
 }
 
 /// Whether the attribute uses a parameter that the body does not: it is not unused.

@@ -34,7 +34,9 @@ pub(super) fn template(
     let mut template = Template::parse(&text);
     for flaw in template.flaws.drain(..) {
         let problem = problems.report(literal, flaw.message);
-        problem.inside(&text, flaw.range);
+        if let Some(range) = flaw.range {
+            problem.inside(&text, range);
+        }
         if let Some(help) = flaw.help {
             problem.help(help);
         }
@@ -151,10 +153,19 @@ fn lookalikes(
         let name = name.unwrap_or_else(|| "order_id".to_owned());
         problems
             .report(literal, format!("placeholders are written `<{name}>`"))
-            .inside(text, lookalike.range.clone());
+            .inside(text, lookalike.range.clone())
+            .help(format!(
+                "write `key = \"{}\"`",
+                with(text, &lookalike.range, &name)
+            ));
         found = true;
     }
     found
+}
+
+/// The text with a placeholder in the place of what looks like one.
+fn with(text: &str, range: &std::ops::Range<usize>, name: &str) -> String {
+    format!("{}<{name}>{}", &text[..range.start], &text[range.end..])
 }
 
 /// A key for this function, from its own name and arguments.

@@ -16,7 +16,7 @@ fn parse(source: &str) -> (Vec<String>, Vec<String>) {
         }
     });
     let flaws = template.flaws.iter().map(|flaw| {
-        let place = &source[flaw.range.clone()];
+        let place = flaw.range.clone().map_or("", |range| &source[range]);
         format!("{place}: {}", flaw.message)
     });
     (pieces.collect(), flaws.collect())

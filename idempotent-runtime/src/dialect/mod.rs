@@ -21,6 +21,7 @@ use crate::ledger::record::{
     Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
 };
 use crate::site::Unique;
+use crate::store::Store;
 
 /// The version of the tables that this crate works on.
 pub(crate) const SCHEMA_VERSION: i32 = 1;
@@ -42,9 +43,45 @@ pub trait Backend: Dialect {}
     label = "expected a connection",
     note = "the first parameter of a transactional job is `&mut SqliteConnection`, `&mut PgConnection` or `&mut MySqlConnection`; that of a leased job is `&mut Job<'_, DB>`"
 )]
-pub trait LedgerConnection: Connection + Debug + sealed::Sealed + 'static {
+pub trait LedgerConnection:
+    Connection + Debug + ConnectionTo<<Self as LedgerConnection>::Backend> + sealed::Sealed + 'static
+{
     /// The database.
     type Backend: Backend<Connection = Self>;
+}
+
+#[doc(hidden)]
+/// That a connection is one to this database. A trait of its own, because two types that should be
+/// one are reported as that, and not in the words of [`Within`](crate::Within).
+pub trait ConnectionTo<DB: Backend>: Sized {
+    /// The same store.
+    fn store(store: Store<DB>) -> Store<Self::Backend>
+    where
+        Self: LedgerConnection;
+
+    /// The same connection.
+    fn conn(conn: &mut DB::Connection) -> &mut Self;
+}
+
+macro_rules! connections {
+    ($($feature:literal: $connection:ty, $database:ty;)*) => {$(
+        #[cfg(feature = $feature)]
+        impl ConnectionTo<$database> for $connection {
+            fn store(store: Store<$database>) -> Store<$database> {
+                store
+            }
+
+            fn conn(conn: &mut $connection) -> &mut $connection {
+                conn
+            }
+        }
+    )*};
+}
+
+connections! {
+    "sqlite": sqlx::SqliteConnection, sqlx::Sqlite;
+    "postgres": sqlx::PgConnection, sqlx::Postgres;
+    "mysql": sqlx::MySqlConnection, sqlx::MySql;
 }
 
 /// How a transaction of ours is to be opened.

@@ -58,31 +58,54 @@ struct Steps<'a> {
 impl<'a> Steps<'a> {
     fn of(frame: &'a Frame, plan: &'a Plan) -> Self {
         let rt = runtime(frame.runtime.as_ref(), Span::mixed_site());
-        let ask = |question: &'a Option<Question>| question.as_ref().map(Ask::new);
-        Self {
+        let mut steps = Self {
             frame,
             plan,
             private: generated!(#rt::__private),
             rt,
             connection: generated!(__run.conn()),
-            guard: ask(&plan.guard),
-            existing: ask(&plan.existing),
-        }
+            guard: None,
+            existing: None,
+        };
+        steps.guard = plan.guard.as_ref().map(|guard| steps.ask(guard));
+        steps.existing = plan.existing.as_ref().map(|existing| steps.ask(existing));
+        steps
+    }
+
+    /// A function that is asked through the connection.
+    fn ask(&self, question: &'a Question) -> Ask<'a> {
+        let private = &self.private;
+        let function = &self.frame.function;
+        let generics = &function.sig.generics;
+        let ty = function
+            .first
+            .as_ref()
+            .map(|first| without_lifetimes(&first.ty, generics));
+        let connection = match self.plan.kind {
+            Kind::Transactional => ty.to_token_stream(),
+            Kind::Leased => generated!(#private::ConnectionOf<#ty>),
+        };
+        Ask::new(question, &self.rt, connection, generics)
     }
 
     /// Checks the bounds of the result and the error, here only and at the user's own types.
     fn contract(&self) -> TokenStream {
         let (private, rt) = (&self.private, &self.rt);
-        let (value, error) = match &self.frame.function.output.result {
-            Some((value, error)) => (value.to_token_stream(), error.to_token_stream()),
-            None => (self.part_of_alias("ValueOf"), self.part_of_alias("ErrorOf")),
-        };
+        let (value, error) = self.value_and_error();
         generated! {
             let __contract = #private::Contract::new(
                 &__IDEMPOTENT_SITE,
                 <#value as #rt::Stored>::codec(),
                 <#error as #rt::FromRuntime>::from_runtime,
             );
+        }
+    }
+
+    /// The job's `T` and `E`.
+    fn value_and_error(&self) -> (TokenStream, TokenStream) {
+        match &self.frame.function.output.result {
+            Some((value, error)) => (value.to_token_stream(), error.to_token_stream()),
+            None => (self.part_of_alias("ValueOf"), self.part_of_alias("ErrorOf")),
         }
     }
 

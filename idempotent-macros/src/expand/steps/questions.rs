@@ -1,10 +1,11 @@
 //! What the user's other functions are asked, and what their answers lead to.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::Token;
+use quote::ToTokens;
 
 use super::super::ask::Ask;
-use super::super::{generated, located};
+use super::super::generated;
+use super::super::signature::without_lifetimes;
 use super::{Steps, fail};
 
 impl Steps<'_> {
@@ -14,10 +15,10 @@ impl Steps<'_> {
             return TokenStream::new();
         };
         let (private, rt) = (&self.private, &self.rt);
-        let ask = Ask::new(question);
+        let ask = self.ask(question);
         let call = ask.before(&self.connection);
         let answer = self.answer(&ask, "ConditionAnswer", &call);
-        let error = fail(&ask.convert(rt));
+        let error = fail(&ask.convert());
         generated! {
             #answer
             match __answer {
@@ -53,7 +54,7 @@ impl Steps<'_> {
             },
             false => generated!(::core::result::Result::Ok(_) => { #done }),
         };
-        let error = fail(&guard.convert(rt));
+        let error = fail(&guard.convert());
         generated! {
             #answer
             match __answer {
@@ -70,12 +71,16 @@ impl Steps<'_> {
         let Some(question) = &self.plan.reconcile else {
             return TokenStream::new();
         };
-        let ask = Ask::new(question);
+        let function = &self.frame.function;
+        let generics = &function.sig.generics;
+        let first = function.first.as_ref();
+        let job = first.map(|first| without_lifetimes(&first.ty, generics));
+        let ask = Ask::new(question, &self.rt, job.to_token_stream(), generics);
         let call = ask.unasked(&generated!(__run.first()));
         let lost = fail(&generated!(__contract.error(__error)));
-        let rt = &self.rt;
-        let (found, none, err) = (ask.ok(&ask.some()), ask.ok(&generated!(_)), ask.err());
-        let error = fail(&ask.convert(rt));
+        let kind = self.about_the_value("LookUpAnswer");
+        let answer = ask.by(&kind, "found", &generated!(__answer));
+        let error = fail(&ask.convert());
         let settle = self.settle(&generated!(__found));
         let after = self.or_fail(&generated!(after()));
         generated! {
@@ -85,14 +90,14 @@ impl Steps<'_> {
                     ::core::result::Result::Ok(__answer) => __answer,
                     ::core::result::Result::Err(__error) => #lost,
                 };
-                match __answer {
-                    #found => {
+                match #answer {
+                    ::core::result::Result::Ok(::core::option::Option::Some(__found)) => {
                         #settle
                         #after
                         return __contract.replayed(__run.complete(__stored).await, __value);
                     }
-                    #none => {}
-                    #err => #error,
+                    ::core::result::Result::Ok(_) => {}
+                    ::core::result::Result::Err(__error) => #error,
                 }
             }
         }
@@ -121,17 +126,25 @@ impl Steps<'_> {
 
     /// Answers with the value that is already there.
     fn load(&self, existing: &Ask<'_>, call: &TokenStream) -> TokenStream {
-        let error = fail(&existing.convert(&self.rt));
-        let ok = existing.ok(&generated!(__found));
-        let err = existing.err();
-        let found = located(existing.span, &generated!(__found));
+        let error = fail(&existing.convert());
+        let kind = self.about_the_value("ExistingAnswer");
+        let answer = existing.by(&kind, "loaded", call);
         generated! {
-            let __answer = #call;
+            let __answer = #answer;
             match __answer {
-                #ok => return __contract.existing(__run.skip().await, #found),
-                #err => #error,
+                ::core::result::Result::Ok(__found) => {
+                    return __contract.existing(__run.skip().await, __found);
+                }
+                ::core::result::Result::Err(__error) => #error,
             }
         }
+    }
+
+    /// `ExistingAnswer<T, _>`, with the job's own `T`.
+    fn about_the_value(&self, kind: &str) -> TokenStream {
+        let kind = Ident::new(kind, Span::mixed_site());
+        let (value, _) = self.value_and_error();
+        generated!(#kind<#value, _>)
     }
 
     /// The guard, held to its word after the body.
@@ -139,11 +152,11 @@ impl Steps<'_> {
         let Some(guard) = &self.guard else {
             return TokenStream::new();
         };
-        let (private, rt) = (&self.private, &self.rt);
+        let private = &self.private;
         let call = guard.after("again", &self.connection);
         let answer = self.answer(guard, self.guard_answer(), &call);
         let unmet = fail(&generated!(__contract.error(__error)));
-        let error = fail(&guard.convert(rt));
+        let error = fail(&guard.convert());
         generated! {
             #answer
             match __answer {
@@ -167,11 +180,10 @@ impl Steps<'_> {
     }
 
     /// `let __answer = <_ as GuardAnswer<_>>::verdict(paid(…).await);`, apart from the `match` that
-    /// reads it: no borrow of the call may last into its arms. The `_` is where the compiler says
-    /// that this is no answer.
+    /// reads it: no borrow of the call may last into its arms.
     fn answer(&self, ask: &Ask<'_>, kind: &str, call: &TokenStream) -> TokenStream {
-        let rt = &self.rt;
-        let (place, kind) = (Token![_](ask.span), Ident::new(kind, Span::mixed_site()));
-        generated!(let __answer = <#place as #rt::#kind<_>>::verdict(#call);)
+        let kind = Ident::new(kind, Span::mixed_site());
+        let answer = ask.by(&generated!(#kind<_>), "verdict", call);
+        generated!(let __answer = #answer;)
     }
 }

@@ -1,0 +1,13 @@
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async unsafe fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    order_total(conn, order_id).await
+}
+
+async fn caller(store: &SqliteStore) -> Result<u32, Failure> {
+    let outcome = unsafe { charge(store, 42).await? };
+    Ok(outcome.value().unwrap_or_default())
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+use idempotent_tests::ui::*;
+
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Failed(#[from] Error);
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failed> {
+    Ok(raw_total(conn, order_id).await?)
+}
+
+async fn caller(store: &SqliteStore) -> Result<u32, Failed> {
+    Ok(charge(store, 42).await?.value().unwrap_or_default())
+}
+
+fn main() {}

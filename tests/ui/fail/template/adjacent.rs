@@ -1,0 +1,13 @@
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "<order_id><line>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64, line: i64) -> Result<u32, Failure> {
+    let _ = line;
+    order_total(conn, order_id).await
+}
+
+async fn caller(store: &SqliteStore) -> Result<u32, Failure> {
+    Ok(charge(store, 42, 7).await?.value().unwrap_or_default())
+}
+
+fn main() {}

@@ -1,0 +1,18 @@
+use idempotent_tests::ui::*;
+
+#[derive(Debug, thiserror::Error)]
+enum Declined {
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+}
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Declined> {
+    Ok(raw_total(conn, order_id).await?)
+}
+
+async fn caller(store: &SqliteStore) -> Result<u32, Declined> {
+    Ok(charge(store, 42).await?.value().unwrap_or_default())
+}
+
+fn main() {}
