@@ -141,7 +141,7 @@ async fn on<DB: ProofDatabase>(asked: &Asked, jobs: u64) -> Result<bool> {
     let mut holds = true;
     if asked.sweep > 0 || asked.case.is_some() {
         let swept = sweep::<DB>(asked.sweep.max(1), asked.seed, asked.case.as_deref()).await?;
-        holds &= print_sweep::<DB>(&swept, asked.case.is_none());
+        holds &= print_sweep(&swept, asked.case.is_none());
     }
     if jobs > 0 {
         let server = match DB::CALLED {
@@ -159,7 +159,7 @@ async fn on<DB: ProofDatabase>(asked: &Asked, jobs: u64) -> Result<bool> {
     Ok(holds)
 }
 
-fn print_sweep<DB: ProofDatabase>(swept: &Swept, whole: bool) -> bool {
+fn print_sweep(swept: &Swept, whole: bool) -> bool {
     println!("sweep cases: {}", swept.cases);
     println!("sweep points passed: {}", swept.points.len());
     if whole {

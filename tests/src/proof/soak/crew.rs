@@ -88,7 +88,7 @@ impl Crew {
     pub async fn fill(&mut self, jobs: &mut Jobs) {
         for worker in self.workers.iter_mut().flatten() {
             while worker.ready && worker.runs.len() < AT_ONCE {
-                let Some(task) = jobs.next() else { return };
+                let Some(task) = jobs.next_call() else { return };
                 worker.runs.insert(task.run.clone());
                 // One that is dead does not hear, and its death is told.
                 let _ = worker.ears.say(&Order::Run(task)).await;

@@ -68,7 +68,7 @@ impl Jobs {
     }
 
     /// The next call to make, if there is one.
-    pub fn next(&mut self) -> Option<Task> {
+    pub fn next_call(&mut self) -> Option<Task> {
         let now = Instant::now();
         let ripe = self.queue.iter().position(|(when, _)| *when <= now);
         let job = match ripe.and_then(|at| self.queue.remove(at)) {

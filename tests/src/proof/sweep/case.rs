@@ -133,11 +133,9 @@ pub async fn play<DB: ProofDatabase>(
         .worker(action == Action::Stop && DB::ENDS_IDLE)
         .await?;
     prepare(stage, path, n, &mut first, second).await?;
-    let times = match (passing.before, path.also == Some(&passing.point)) {
-        // What the path itself has fail there comes first.
-        (0, true) => format!("1*return({})", action.name()),
-        (0, false) => format!("1*return({})", action.name()),
-        (before, _) => format!("{before}*off->1*return({})", action.name()),
+    let times = match passing.before {
+        0 => format!("1*return({})", action.name()),
+        before => format!("{before}*off->1*return({})", action.name()),
     };
     at(&mut first, &passing.point, &times).await?;
     stage.call(&mut first, kind, n, path.how).await?;

@@ -7,6 +7,8 @@
 
 pub mod case;
 pub mod path;
+#[cfg(test)]
+mod points;
 pub mod stage;
 
 use std::collections::BTreeSet;
