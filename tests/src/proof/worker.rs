@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use idempotent_runtime::Store;
 use idempotent_runtime::failpoint::{self, Then};
 use nix::sys::signal::{Signal, raise};
 use serde::{Deserialize, Serialize};
+use sqlx::Pool;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -143,14 +145,14 @@ fn at_a_point(point: &'static str, told: Option<&str>) -> Then {
 /// Waits until a lease was renewed.
 pub(super) async fn renewed() {
     while RENEWALS.load(Ordering::Relaxed) == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 /// Runs what the parent orders, until it is gone.
 pub async fn work<DB: ProofDatabase>(setup: Setup) -> Result<()> {
     failpoint::hook(at_a_point);
-    let pool = DB::open(&setup.url, setup.connections, setup.idle_limit).await?;
+    let pool = connect::<DB>(&setup).await?;
     let store = Store::new(pool);
     let gateway = Gateway(setup.gateway);
     let mut jobs = JoinSet::new();
@@ -195,6 +197,18 @@ pub async fn work<DB: ProofDatabase>(setup: Setup) -> Result<()> {
                 running.insert(handle.id(), (told, handle));
             }
         }
+    }
+}
+
+/// Connects, as soon as the server is there: it may be being restarted.
+async fn connect<DB: ProofDatabase>(setup: &Setup) -> sqlx::Result<Pool<DB>> {
+    let mut tries = 0;
+    loop {
+        match DB::open(&setup.url, setup.connections, setup.idle_limit).await {
+            Err(_) if tries < 400 => tries += 1,
+            done => return done,
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -156,7 +156,9 @@ impl Jobs {
     pub fn lost(&mut self, runs: &[String]) {
         for run in runs {
             if let Some(job) = self.under_way.remove(run) {
-                self.jobs[job].orphaned.get_or_insert_with(Instant::now);
+                if !self.jobs[job].answered {
+                    self.jobs[job].orphaned.get_or_insert_with(Instant::now);
+                }
                 self.again(job);
             }
         }

@@ -16,6 +16,7 @@ const SOURCES: &[&str] = &[
     "ledger/joined.rs",
     "ledger/leased.rs",
     "ledger/mod.rs",
+    "ledger/release.rs",
     "ledger/transactional.rs",
 ];
 
