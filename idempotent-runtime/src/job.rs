@@ -70,6 +70,14 @@ impl<'a, DB: Backend> Job<'a, DB> {
         &self.claim.store
     }
 
+    /// The attempt's fence, for the proof.
+    #[cfg(feature = "failpoints")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fence(&self) -> i64 {
+        self.claim.holder.fence
+    }
+
     /// The completion transaction: what is written on this connection commits together with the
     /// key, or not at all. It begins at the first call; after that, only write, and soon: other
     /// systems' answers come before it.
@@ -86,11 +94,8 @@ impl<'a, DB: Backend> Job<'a, DB> {
         let tx = match &mut self.tx {
             Some(tx) => tx,
             none => {
-                let (tx, writer) = self
-                    .claim
-                    .store
-                    .begin_write(COMPLETION, Instant::now())
-                    .await?;
+                let begun = self.claim.store.begin_write(COMPLETION, Instant::now());
+                let (tx, writer) = point!("job::tx", "begin", begun).await?;
                 self.writer = writer;
                 self.writing = Some(self.claim.writing());
                 none.insert(tx)

@@ -1,5 +1,8 @@
 #![doc = include_str!("docs/crate.md")]
 
+#[macro_use]
+mod point;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
@@ -11,6 +14,9 @@ mod codec;
 mod contract;
 mod dialect;
 mod error;
+#[cfg(feature = "failpoints")]
+#[doc(hidden)]
+pub mod failpoint;
 mod gate;
 mod held;
 mod input;

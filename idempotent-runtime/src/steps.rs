@@ -130,7 +130,12 @@ impl<DB: Backend> Job<'_, DB> {
         }
         let how = Begin { mark: true };
         let writing = self.claim.writing();
-        let (mut tx, writer) = self.claim.store.begin_write(how, Instant::now()).await?;
+        let (mut tx, writer) = point!(
+            "step::tx",
+            "begin",
+            self.claim.store.begin_write(how, Instant::now())
+        )
+        .await?;
         let value = match run(tx.conn()).await {
             Ok(value) => value,
             Err(error) => {
@@ -147,9 +152,15 @@ impl<DB: Backend> Job<'_, DB> {
         };
         let step = Step { name, result };
         let key = self.claim.call.key.as_str();
-        match DB::finish_step(tx.conn(), key, &self.claim.holder, &step).await {
+        match point!(
+            "step::tx",
+            "finish",
+            DB::finish_step(tx.conn(), key, &self.claim.holder, &step)
+        )
+        .await
+        {
             Ok(Finished::Done) => {
-                tx.commit()
+                point!("step::tx", "commit", tx.commit())
                     .await
                     .map_err(|error| error.into_failed::<DB>(DOING))?;
                 observe::step_recorded(&self.claim.call.span, &step.name);
@@ -173,9 +184,15 @@ impl<DB: Backend> Job<'_, DB> {
         const DOING: &str = "undoing a step";
 
         let claim = self.claim;
-        match DB::still_ours(tx.conn(), &claim.call.claim(false), None).await {
+        match point!(
+            "step::undo",
+            "check",
+            DB::still_ours(tx.conn(), &claim.call.claim(false), None)
+        )
+        .await
+        {
             Ok(Standing::Open | Standing::Undone) => {
-                if let Err(problem) = tx.rollback().await {
+                if let Err(problem) = point!("step::undo", "rollback", tx.rollback()).await {
                     observe::not_undone(&claim.call.span, DOING, &problem);
                     tx.distrust();
                 }
@@ -251,9 +268,13 @@ impl<DB: Backend> Job<'_, DB> {
     async fn load(&mut self) -> Result<(), Error> {
         if self.steps.left.is_none() {
             let mut conn = self.claim.store.connection().await?;
-            let steps = DB::steps(conn.conn(), self.claim.call.key.as_str())
-                .await
-                .map_err(|error| error.into_failed::<DB>("reading steps"))?;
+            let steps = point!(
+                "step::load",
+                "read",
+                DB::steps(conn.conn(), self.claim.call.key.as_str())
+            )
+            .await
+            .map_err(|error| error.into_failed::<DB>("reading steps"))?;
             self.steps.left = Some(steps);
         }
         Ok(())
@@ -278,7 +299,11 @@ impl<DB: Backend> Job<'_, DB> {
         let recorded = retry_locked!(
             DB,
             deadline,
-            DB::record_step(tx.conn(), claim.call.key.as_str(), &claim.holder, &step)
+            point!(
+                "step::record",
+                "record",
+                DB::record_step(tx.conn(), claim.call.key.as_str(), &claim.holder, &step)
+            )
         )
         .map_err(|error| error.into_failed::<DB>("recording a step"))?;
         match recorded {

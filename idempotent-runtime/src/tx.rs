@@ -45,7 +45,7 @@ impl<DB: Backend> Tx<'static, DB> {
     /// A connection of the pool's, in no transaction yet.
     pub(crate) async fn acquire(pool: &Pool<DB>) -> sqlx::Result<Self> {
         Ok(Self {
-            link: Link::Pooled(pool.acquire().await?),
+            link: Link::Pooled(point!("tx", "acquire", pool.acquire()).await?),
             state: State::Ended,
         })
     }

@@ -48,6 +48,8 @@ impl<DB: Backend> Watch<DB> {
     ///
     /// The heartbeat is polled in the same future: whatever drops the body stops it too.
     pub async fn body<F: Future>(self, body: F) -> Result<F::Output, Error> {
+        #[cfg(feature = "failpoints")]
+        crate::failpoint::BODY_BEGUN.store(true, Ordering::Relaxed);
         let body = self.held.scope(self.span.body(body));
         let Some(heartbeat) = self.heartbeat else {
             return Ok(body.await);
@@ -117,13 +119,21 @@ impl<DB: Backend> Heartbeat<DB> {
         const DOING: &str = "renewing a lease";
 
         let _writer = self.store.writer(deadline).await?;
-        let mut tx = Tx::acquire(self.store.heartbeats())
-            .await
-            .map_err(|error| error.into_failed::<DB>(DOING))?;
+        let mut tx = point!(
+            "watch::renew",
+            "acquire",
+            Tx::acquire(self.store.heartbeats())
+        )
+        .await
+        .map_err(|error| error.into_failed::<DB>(DOING))?;
         retry_locked!(
             DB,
             deadline,
-            DB::renew(tx.conn(), self.key.as_str(), &self.holder, self.lease)
+            point!(
+                "watch::renew",
+                "renew",
+                DB::renew(tx.conn(), self.key.as_str(), &self.holder, self.lease)
+            )
         )
         .map_err(|error| error.into_failed::<DB>(DOING))
     }

@@ -7,6 +7,8 @@ pub mod chance;
 pub mod model;
 pub mod mysql;
 pub mod postgres;
+#[cfg(feature = "proof")]
+pub mod proof;
 pub mod runner;
 pub mod sqlite;
 pub mod ui;

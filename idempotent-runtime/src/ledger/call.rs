@@ -33,6 +33,8 @@ impl Call {
         inputs: Inputs,
         options: Options,
     ) -> Result<Self, Error> {
+        #[cfg(feature = "failpoints")]
+        crate::failpoint::BODY_BEGUN.store(false, std::sync::atomic::Ordering::Relaxed);
         site.register()?;
         let key = key.finish(site.name)?;
         let inputs = inputs.finish()?;

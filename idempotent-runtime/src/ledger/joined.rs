@@ -46,15 +46,19 @@ pub(super) async fn begin<'a, DB: Backend>(
     let mut pauses = Pauses::until(lock_deadline);
     loop {
         if joined {
-            tx.begin(None)
+            point!("joined::begin", "savepoint", tx.begin(None))
                 .await
                 .map_err(|error| no_savepoint::<DB>(&call, error))?;
         } else {
             let how = Begin {
                 mark: call.site.unique.is_some(),
             };
-            retry_locked!(DB, lock_deadline, tx.begin(Some(DB::begin(&how))))
-                .map_err(|error| fail(error, "beginning a transaction"))?;
+            retry_locked!(
+                DB,
+                lock_deadline,
+                point!("joined::begin", "begin", tx.begin(Some(DB::begin(&how))))
+            )
+            .map_err(|error| fail(error, "beginning a transaction"))?;
         }
         let Some(claimed) = super::claim_in_time(&mut tx, &call.claim(joined)).await else {
             return Err(call.busy(call.site.wait));
@@ -74,14 +78,16 @@ pub(super) async fn begin<'a, DB: Backend>(
                 }));
             }
             Ok(Claimed::Taken(Some(record))) => Some(record),
-            Ok(Claimed::Taken(None)) => read(&mut tx, &call).await?,
+            Ok(Claimed::Taken(None)) => {
+                point!("joined::begin", "read", read(&mut tx, &call)).await?
+            }
             Err(error) => {
                 if DB::GIVING_WAY_ENDS_ALL && DB::fault(&error) == Fault::GaveWay {
                     tx.distrust();
                     return Err(fail(error, "claiming a key"));
                 }
                 // The savepoint goes first, so that the caller's transaction is as it was.
-                if let Err(undo) = tx.rollback().await {
+                if let Err(undo) = point!("joined::begin", "undo", tx.rollback()).await {
                     tx.distrust();
                     return Err(fail(undo, "leaving a key that is locked"));
                 }
@@ -93,7 +99,7 @@ pub(super) async fn begin<'a, DB: Backend>(
                 continue;
             }
         };
-        tx.rollback()
+        point!("joined::begin", "rollback", tx.rollback())
             .await
             .map_err(|error| fail(error, "leaving a taken key"))?;
         match record.map(|record| call.judge(record)).transpose()? {

@@ -75,7 +75,11 @@ pub(crate) async fn begin<DB: Backend>(
             let leased = retry_locked!(
                 DB,
                 call.lock_deadline(),
-                DB::lease(tx.conn(), &claim, lease)
+                point!(
+                    "leased::begin",
+                    "lease",
+                    DB::lease(tx.conn(), &claim, lease)
+                )
             );
             attempt = match asked.answer(leased) {
                 Ok(attempt) => attempt.map(|attempt| (attempt, claimed_at)),
@@ -90,9 +94,14 @@ pub(crate) async fn begin<DB: Backend>(
         if attempt.is_none() {
             read_first = false;
             let mut conn = store.connection().await?;
-            let record = read(&mut conn, &call).await?;
+            let record = point!("leased::begin", "read", read(&mut conn, &call)).await?;
             drop(conn);
+            if without!("the second SELECT") {
+                return Err(call.busy(call.site.wait));
+            }
             let Some(record) = record else { continue };
+            #[cfg(feature = "failpoints")]
+            super::mutant::seize(&store, &call, &record).await?;
             match call.judge(record)? {
                 Ruling::Replay(bytes) => return Ok(Begun::Stored(call.stored(bytes))),
                 Ruling::Held(left) => {
@@ -119,7 +128,11 @@ pub(crate) async fn begin<DB: Backend>(
                     let answer = retry_locked!(
                         DB,
                         call.lock_deadline(),
-                        DB::take_over(tx.conn(), &claim, lease, fence)
+                        point!(
+                            "leased::begin",
+                            "take-over",
+                            DB::take_over(tx.conn(), &claim, lease, fence)
+                        )
                     );
                     attempt = asked
                         .answer(answer)
@@ -301,7 +314,11 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         retry_locked!(
             DB,
             deadline,
-            DB::discard(tx.conn(), claim.call.key.as_str(), &claim.holder)
+            point!(
+                "leased::skip",
+                "discard",
+                DB::discard(tx.conn(), claim.call.key.as_str(), &claim.holder)
+            )
         )
         .map_err(|error| error.into_failed::<DB>("leaving a key"))?;
         claim.end();
@@ -314,7 +331,13 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         observe::failed(&claim.call.span);
         self.reader = None;
         if let Some(tx) = &mut self.job.tx {
-            match DB::still_ours(tx.conn(), &claim.call.claim(false), None).await {
+            match point!(
+                "leased::fail",
+                "check",
+                DB::still_ours(tx.conn(), &claim.call.claim(false), None)
+            )
+            .await
+            {
                 Ok(Standing::Open | Standing::Undone) => self.undo().await,
                 Ok(Standing::Escaped) => {
                     drop(self.escaped().await);
@@ -332,7 +355,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
 
     async fn undo(&mut self) {
         if let Some(tx) = &mut self.job.tx
-            && let Err(problem) = tx.rollback().await
+            && let Err(problem) = point!("leased::undo", "rollback", tx.rollback()).await
         {
             observe::not_undone(&self.claim.call.span, "undoing the job's writes", &problem);
             tx.distrust();
@@ -356,10 +379,19 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         let Some(tx) = &mut self.job.tx else {
             unreachable!("`after` comes first")
         };
-        let finished = DB::finish_lease(tx.conn(), call.key.as_str(), &claim.holder, &finish).await;
+        let holder = claim.holder;
+        #[cfg(feature = "failpoints")]
+        let holder = super::mutant::holder(tx, call, holder).await;
+        let finished = point!(
+            "leased::complete",
+            "finish",
+            DB::finish_lease(tx.conn(), call.key.as_str(), &holder, &finish)
+        )
+        .await;
         match finished {
             Ok(Finished::Done) => {}
             Ok(Finished::Escaped) => return Err(self.escaped().await),
+            Ok(Finished::Lost) if without!("the fence") => {}
             Ok(Finished::Lost) => {
                 observe::lease_lost(&call.span);
                 self.undo().await;
@@ -375,7 +407,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
                 return Err(self.fail(error).await);
             }
         }
-        if let Err(error) = tx.commit().await {
+        if let Err(error) = point!("leased::complete", "commit", tx.commit()).await {
             return self.unknown(error).await;
         }
         self.job.abandon();

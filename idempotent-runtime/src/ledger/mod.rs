@@ -14,6 +14,8 @@ pub(crate) mod failed;
 pub(crate) mod joined;
 pub(crate) mod judge;
 pub(crate) mod leased;
+#[cfg(feature = "failpoints")]
+mod mutant;
 pub(crate) mod record;
 mod release;
 pub(crate) mod transactional;
@@ -35,8 +37,12 @@ use tokio::time::{Instant, timeout_at};
 async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> Result<(), Error> {
     let deadline = Instant::now() + WRITER_WAIT;
     let (mut tx, _writer) = store.write_connection(deadline).await?;
-    retry_locked!(DB, deadline, DB::doubt(tx.conn(), claim, why))
-        .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))?;
+    retry_locked!(
+        DB,
+        deadline,
+        point!("ledger::doubt", "mark", DB::doubt(tx.conn(), claim, why))
+    )
+    .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))?;
     observe::doubted(claim.job);
     Ok(())
 }
@@ -46,7 +52,12 @@ async fn is_done_by<DB: Backend>(store: &Store<DB>, call: &Call) -> bool {
     let Ok(mut conn) = store.connection().await else {
         return false;
     };
-    let record = DB::read(conn.conn(), call.key.as_str()).await;
+    let record = point!(
+        "ledger::unknown",
+        "read",
+        DB::read(conn.conn(), call.key.as_str())
+    )
+    .await;
     matches!(
         record,
         Ok(Some(record)) if record.status == Status::Done && record.owner == call.owner
@@ -69,5 +80,10 @@ async fn claim_in_time<DB: Backend>(
     claim: &Claim<'_>,
 ) -> Option<sqlx::Result<Claimed<DB::Token>>> {
     let patience = Instant::now() + claim.lock_wait + PATIENCE;
-    timeout_at(patience, DB::claim(tx.conn(), claim)).await.ok()
+    timeout_at(
+        patience,
+        point!("ledger::claim", "claim", DB::claim(tx.conn(), claim)),
+    )
+    .await
+    .ok()
 }

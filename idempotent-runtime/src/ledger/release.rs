@@ -73,8 +73,16 @@ impl<DB: Backend> Release<DB> {
         let deadline = Instant::now() + WRITER_WAIT;
         let (mut tx, _writer) = self.store.write_connection(deadline).await?;
         let key = self.key.as_str();
-        retry_locked!(DB, deadline, DB::release(tx.conn(), key, &self.holder, why))
-            .map_err(|error| error.into_failed::<DB>("releasing a key"))
+        retry_locked!(
+            DB,
+            deadline,
+            point!(
+                "ledger::release",
+                "release",
+                DB::release(tx.conn(), key, &self.holder, why)
+            )
+        )
+        .map_err(|error| error.into_failed::<DB>("releasing a key"))
     }
 }
 

@@ -71,7 +71,8 @@ async fn begin_own<'a, DB: Backend>(
         if read_first {
             read_first = false;
             let mut conn = store.connection().await?;
-            let record = read(&mut conn, &call).await?;
+            let record =
+                point!("transactional::begin", "read-first", read(&mut conn, &call)).await?;
             drop(conn);
             if let Some(record) = record {
                 match rule(&call, record).await? {
@@ -84,7 +85,12 @@ async fn begin_own<'a, DB: Backend>(
         let how = Begin {
             mark: call.site.unique.is_some(),
         };
-        let (mut tx, writer) = store.begin_write(how, call.deadline).await?;
+        let (mut tx, writer) = point!(
+            "transactional::begin",
+            "begin",
+            store.begin_write(how, call.deadline)
+        )
+        .await?;
         let claim = Claim {
             reserved,
             ..call.claim(false)
@@ -108,9 +114,14 @@ async fn begin_own<'a, DB: Backend>(
                 }));
             }
             Ok(Claimed::Taken(Some(record))) => Some(record),
-            Ok(Claimed::Taken(None)) => read(&mut tx, &call).await?,
+            Ok(Claimed::Taken(None)) => {
+                point!("transactional::begin", "read", read(&mut tx, &call)).await?
+            }
             Err(error) => {
-                if tx.rollback().await.is_err() {
+                if point!("transactional::begin", "undo", tx.rollback())
+                    .await
+                    .is_err()
+                {
                     tx.distrust();
                 }
                 drop((tx, writer));
@@ -125,10 +136,13 @@ async fn begin_own<'a, DB: Backend>(
                 continue;
             }
         };
-        tx.rollback()
+        point!("transactional::begin", "rollback", tx.rollback())
             .await
             .map_err(|error| error.into_failed::<DB>("leaving a taken key"))?;
         drop((tx, writer));
+        if without!("the second SELECT") {
+            return Err(call.busy(call.site.wait));
+        }
         if let Some(record) = record {
             match rule(&call, record).await? {
                 Some(bytes) => return Ok(Begun::Stored(call.stored(bytes))),
@@ -145,7 +159,13 @@ async fn begin_own<'a, DB: Backend>(
 /// has to give way too.
 async fn reserve<DB: Backend>(store: &Store<DB>, call: &Call) -> Result<bool, Error> {
     let mut conn = store.connection().await?;
-    match DB::reserve(conn.conn(), &call.claim(false)).await {
+    match point!(
+        "transactional::begin",
+        "reserve",
+        DB::reserve(conn.conn(), &call.claim(false))
+    )
+    .await
+    {
         Ok(()) => Ok(true),
         Err(error) if matches!(DB::fault(&error), Fault::Locked | Fault::GaveWay) => Ok(false),
         Err(error) => Err(error.into_failed::<DB>("reserving a key")),
@@ -220,11 +240,23 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     /// Whether a violated constraint is the attribute's; if so, the body's writes are undone.
     pub async fn already(&mut self, violated: Option<Violated>) -> Option<Skip> {
         let (violated, unique) = (violated?, self.call.site.unique?);
-        if let Err(problem) = DB::undo_body(self.tx.conn(), &self.call.claim(self.joined)).await {
+        if let Err(problem) = point!(
+            "transactional::already",
+            "undo",
+            DB::undo_body(self.tx.conn(), &self.call.claim(self.joined))
+        )
+        .await
+        {
             observe::not_undone(&self.call.span, "undoing the body's writes", &problem);
             return None;
         }
-        let violated = match DB::describe(self.tx.conn(), violated, &unique).await {
+        let violated = match point!(
+            "transactional::already",
+            "describe",
+            DB::describe(self.tx.conn(), violated, &unique)
+        )
+        .await
+        {
             Ok(violated) => violated,
             Err(problem) => {
                 observe::not_undone(&self.call.span, "looking up a constraint", &problem);
@@ -238,7 +270,13 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
 
     /// Lets deferred constraints speak before the guard and the completion.
     pub async fn deferred(&mut self) -> Result<Option<Skip>, Error> {
-        let Err(error) = DB::check_deferred(self.tx.conn()).await else {
+        let Err(error) = point!(
+            "transactional::deferred",
+            "check",
+            DB::check_deferred(self.tx.conn())
+        )
+        .await
+        else {
             return Ok(None);
         };
         let violated = self.violation(Some(&error));
@@ -269,7 +307,12 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         observe::failed(&self.call.span);
         self.call.site.learn(false);
         let claim = self.call.claim(self.joined);
-        let ours = DB::still_ours(self.tx.conn(), &claim, Some(&self.token)).await;
+        let ours = point!(
+            "transactional::fail",
+            "check",
+            DB::still_ours(self.tx.conn(), &claim, Some(&self.token))
+        )
+        .await;
         match ours {
             Ok(Standing::Open) => self.undo().await,
             // The savepoint of a joined job went with the caller's transaction, which its own end
@@ -286,7 +329,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     }
 
     async fn undo(&mut self) {
-        if let Err(problem) = self.tx.rollback().await {
+        if let Err(problem) = point!("transactional::undo", "rollback", self.tx.rollback()).await {
             observe::not_undone(&self.call.span, "undoing the body's writes", &problem);
             self.tx.distrust();
         }
@@ -304,7 +347,13 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
             retain: self.call.site.retain,
         };
         let claim = self.call.claim(self.joined);
-        match DB::finish(self.tx.conn(), &claim, &self.token, &finish).await {
+        match point!(
+            "transactional::complete",
+            "finish",
+            DB::finish(self.tx.conn(), &claim, &self.token, &finish)
+        )
+        .await
+        {
             Ok(Finished::Done) => {}
             Ok(Finished::Escaped | Finished::Lost) => return Err(self.escaped().await),
             Ok(Finished::TooLarge(limit)) => {
@@ -318,7 +367,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
                 return Err(error);
             }
         }
-        if let Err(error) = self.tx.commit().await {
+        if let Err(error) = point!("transactional::complete", "commit", self.tx.commit()).await {
             return self.unknown(error).await;
         }
         self.call.site.learn(false);
@@ -349,11 +398,15 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
             // The caller's connection is the only one there is. What the body may have begun on it
             // would take the mark along.
             None if !self.joined => {
-                let _ = self.tx.rollback().await;
-                DB::doubt(self.tx.conn(), &claim, why)
-                    .await
-                    .map(|()| observe::doubted(claim.job))
-                    .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))
+                let _ = point!("transactional::doubt", "rollback", self.tx.rollback()).await;
+                point!(
+                    "transactional::doubt",
+                    "mark",
+                    DB::doubt(self.tx.conn(), &claim, why)
+                )
+                .await
+                .map(|()| observe::doubted(claim.job))
+                .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))
             }
             None => {
                 self.tx.distrust();

@@ -1,0 +1,102 @@
+//! The sweep: every point of the runtime, on every way that passes it, with every way to fail there.
+//!
+//! For each [path](path::PATHS) the points that it passes are told by a run of it; then each passing
+//! is a case for each [action](case::Action), with a name that says what it was:
+//! `sqlite/leased takes over/leased::complete::before-commit/stop`. The case is deterministic:
+//! processes tell where they are, and nothing waits for time to pass but leases that are renewed.
+
+pub mod case;
+pub mod path;
+#[cfg(test)]
+mod points;
+pub mod stage;
+
+use std::collections::BTreeSet;
+
+use case::{Action, play, trace};
+use path::PATHS;
+use stage::Stage;
+
+use super::Result;
+use super::checker::Violation;
+use super::database::ProofDatabase;
+
+/// What a sweep came to.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Cases played.
+    pub cases: usize,
+    /// Cases whose point was not come to.
+    pub missed: Vec<String>,
+    /// Points that were passed on some path.
+    pub points: BTreeSet<String>,
+    /// What was broken, by the case.
+    pub broken: Vec<(String, Violation)>,
+}
+
+/// Sweeps a database; of the cases, one in `one_in` by the seed, or those whose name has `only` in it.
+pub async fn sweep<DB: ProofDatabase>(one_in: u64, seed: u64, only: Option<&str>) -> Result<Swept> {
+    let mut swept = Swept::default();
+    let mut random = fastrand::Rng::with_seed(seed);
+    for path in PATHS {
+        let name = format!("{}/{}", DB::CALLED, path.full_name());
+        if only.is_some_and(|only| !only.starts_with(&name) && !name.contains(only)) {
+            continue;
+        }
+        let mut stage = Stage::<DB>::set(None).await?;
+        let mut second = stage.worker(false).await?;
+        let passings = trace(&mut stage, path, &mut second).await?;
+        swept
+            .points
+            .extend(passings.iter().map(|passing| passing.point.clone()));
+        for violation in stage.check().await? {
+            swept.broken.push((name.clone(), violation));
+        }
+        for passing in &passings {
+            for action in Action::ALL {
+                let again = match passing.before {
+                    0 => String::new(),
+                    before => format!(" ({})", before + 1),
+                };
+                let name = format!("{name}/{}{again}/{}", passing.point, action.name());
+                // What the path has fail already cannot fail in another way too.
+                let taken = path.also == Some(&*passing.point);
+                let chosen = match only {
+                    Some(only) => name.contains(only),
+                    None => random.u64(0..one_in) == 0,
+                };
+                if taken || !chosen {
+                    continue;
+                }
+                let played = play(&mut stage, path, passing, action, &mut second).await;
+                swept.cases += 1;
+                match played.map_err(|error| format!("{name}: {error}"))? {
+                    None => swept.missed.push(name),
+                    Some(found) if found.is_empty() => {}
+                    Some(found) => {
+                        let named = found.into_iter().map(|violation| (name.clone(), violation));
+                        swept.broken.extend(named);
+                        // A broken promise would be found again by every case after it.
+                        second.end().await?;
+                        stage.strike().await?;
+                        stage = Stage::set(None).await?;
+                        second = stage.worker(false).await?;
+                    }
+                }
+            }
+        }
+        second.end().await?;
+        stage.strike().await?;
+    }
+    Ok(swept)
+}
+
+/// The points that no path of a full sweep has passed.
+#[must_use]
+pub fn not_passed(points: &BTreeSet<String>) -> Vec<String> {
+    idempotent_runtime::failpoint::PLACES
+        .iter()
+        .flat_map(|(place, what)| ["before", "after"].map(|when| format!("{place}::{when}-{what}")))
+        .filter(|point| !points.contains(point))
+        .collect()
+}
