@@ -11,6 +11,7 @@
 mod cli;
 mod error;
 mod gateway;
+mod interrupt;
 mod jobs;
 mod mail;
 mod naive;
@@ -25,17 +26,17 @@ mod worker;
 mod world;
 
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
+use futures_util::FutureExt as _;
 use idempotent_runtime::{MySql, Postgres, Sqlite};
 
 use cli::{Cli, Options, Role};
 use pipe::Peer;
 use schedule::Schedule;
-#[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
 use verdict::Verdict;
 use worker::{Hiring, Setup};
 use world::{Place, ShopDatabase, World};
@@ -69,16 +70,11 @@ fn main() -> ExitCode {
 async fn shop(options: Options) -> Result<ExitCode> {
     // Removed when this function ends, in whatever way.
     let scratch = tempfile::tempdir().context("no room for a temporary file")?;
-    let file = || {
-        options
-            .db
-            .clone()
-            .unwrap_or_else(|| scratch.path().join("shop.db"))
+    let place = match (&options.database, &options.db) {
+        (Some(server), _) => server.clone(),
+        (None, Some(file)) => Place::Sqlite(file.clone()),
+        (None, None) => Place::Sqlite(scratch.path().join("shop.db")),
     };
-    let place = options
-        .database
-        .clone()
-        .unwrap_or_else(|| Place::Sqlite(file()));
     match &place {
         Place::Sqlite(inner) => shop_on::<Sqlite>(inner, &place, &options).await,
         Place::Postgres(inner) => shop_on::<Postgres>(inner, &place, &options).await,
@@ -95,37 +91,16 @@ async fn shop_on<DB: ShopDatabase>(
     if let Some(server) = place.on_server() {
         eprintln!("database {}", server.database);
     }
-    let ended = interruptible(async {
+    let ended = interrupt::interruptible(async {
         DB::make(inner).await?;
         let world = World::<DB>::create(inner, options.naive).await?;
         run(world, place.clone(), options).await
     });
-    let ended = ended.await;
+    // A panic, too: printing to a pipe that is closed is one.
+    let ended = AssertUnwindSafe(ended).catch_unwind().await;
     let removed = DB::remove(inner).await;
-    let ended = ended?;
+    let ended = ended.unwrap_or_else(|panic| resume_unwind(panic))?;
     removed.map(|()| ended)
-}
-
-/// A Ctrl-C, or a polite request to end, drops the run, and with it the children.
-async fn interruptible(run: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
-    #[cfg(unix)]
-    let mut term = signal(SignalKind::terminate())?;
-    #[cfg(unix)]
-    let told_to_end = term.recv();
-    #[cfg(not(unix))]
-    let told_to_end = std::future::pending::<Option<()>>();
-    tokio::select! {
-        ended = run => ended,
-        interrupted = tokio::signal::ctrl_c() => {
-            interrupted?;
-            eprintln!("shop: interrupted");
-            Ok(ExitCode::from(130))
-        }
-        _ = told_to_end => {
-            eprintln!("shop: told to end");
-            Ok(ExitCode::from(143))
-        }
-    }
 }
 
 async fn run<DB: ShopDatabase>(

@@ -3,6 +3,8 @@
 //! - `cargo run --example shop`: a shop on a real database, with a payment
 //!   gateway and a mail server in processes of their own. It runs its jobs again
 //!   and again, many at once, and kills the workers in the middle; then it counts
-//!   what happened. `-- --naive` does the same to hand-written jobs.
+//!   what happened. `-- --naive` does the same to hand-written jobs. It runs on SQLite, and with
+//!   `-- --database URL` on a PostgreSQL or MySQL server.
+//! - `any_database`: a job that is generic over its database.
 //! - `send_welcome_email`, `charge_payment`, `create_invoice` and
 //!   `provision_account`: one job each, run twice, about forty lines.

@@ -42,7 +42,9 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-const TESTS: [(&str, fn(&Server)); 4] = [
+type Test = fn(&Server);
+
+const TESTS: [(&str, Test); 4] = [
     (
         "every_effect_is_there_exactly_once",
         every_effect_is_there_exactly_once,
