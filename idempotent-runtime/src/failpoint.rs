@@ -83,15 +83,19 @@ async fn pass(point: &'static str) -> Result<(), Injected> {
 }
 
 /// Awaits `work` between two points.
-pub(crate) async fn between<T, E: From<Injected>>(
+pub(crate) fn between<T, E: From<Injected>>(
     before: &'static str,
     after: &'static str,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    pass(before).await?;
-    let done = work.await?;
-    pass(after).await?;
-    Ok(done)
+) -> impl Future<Output = Result<T, E>> {
+    // On the heap, or futures within futures would double at each point.
+    let work = Box::pin(work);
+    async move {
+        pass(before).await?;
+        let done = work.await?;
+        pass(after).await?;
+        Ok(done)
+    }
 }
 
 /// Every place that has points, and what is awaited there: `place::before-what`, `place::after-what`.

@@ -131,7 +131,7 @@ where
     let place = within.place();
     let call = called(site, Call::new(site, key, inputs, place.options()))?;
     let watched = call.span.clone();
-    let begun = transactional_ledger::begin(call, place).await;
+    let begun = Box::pin(transactional_ledger::begin(call, place)).await;
     begun.inspect_err(|error| observe::refused(&watched, error))
 }
 
@@ -149,7 +149,7 @@ where
     let store = store.into_store();
     let call = called(site, Call::new(site, key, inputs, store.options()))?;
     let watched = call.span.clone();
-    let begun = leased_ledger::begin(call, store).await;
+    let begun = Box::pin(leased_ledger::begin(call, store)).await;
     begun.inspect_err(|error| observe::refused(&watched, error))
 }
 

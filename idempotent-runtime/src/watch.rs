@@ -47,18 +47,23 @@ impl<DB: Backend> Watch<DB> {
     /// Runs the body. A lost lease drops it, and is the error.
     ///
     /// The heartbeat is polled in the same future: whatever drops the body stops it too.
-    pub async fn body<F: Future>(self, body: F) -> Result<F::Output, Error> {
-        #[cfg(feature = "failpoints")]
-        crate::failpoint::BODY_BEGUN.store(true, Ordering::Relaxed);
-        let body = self.held.scope(self.span.body(body));
-        let Some(heartbeat) = self.heartbeat else {
-            return Ok(body.await);
-        };
-        let (body, lost) = (pin!(body), pin!(heartbeat.until_lost()));
-        tokio::select! {
-            biased;
-            output = body => Ok(output),
-            error = lost => Err(error),
+    pub fn body<F: Future>(self, body: F) -> impl Future<Output = Result<F::Output, Error>> {
+        // On the heap, once: each future around it would otherwise hold the body twice (as its
+        // argument, and as what it awaits), and jobs that call jobs outgrew the stack.
+        let body = Box::pin(body);
+        async move {
+            #[cfg(feature = "failpoints")]
+            crate::failpoint::BODY_BEGUN.store(true, Ordering::Relaxed);
+            let body = self.held.scope(self.span.body(body));
+            let Some(heartbeat) = self.heartbeat else {
+                return Ok(body.await);
+            };
+            let (body, lost) = (pin!(body), pin!(heartbeat.until_lost()));
+            tokio::select! {
+                biased;
+                output = body => Ok(output),
+                error = lost => Err(error),
+            }
         }
     }
 }
