@@ -44,13 +44,13 @@ async fn drops(world: &World<Db>, connections: u32, rounds: i64) {
             None => cuts += 1,
         }
         if n % 7 == 0 {
-            assert_clean(world, &store).await;
+            assert_clean(&store).await;
         }
     }
-    assert_clean(world, &store).await;
+    assert_clean(&store).await;
     eprintln!("pool of {connections}: {cuts} cut, {done} finished");
     for n in 0..40 {
-        cut(&store, n).await.unwrap();
+        cut(&store, n).await.unwrap().into_value();
         assert_eq!(world.effects(&format!("cut {n}")).await, 1);
     }
 }

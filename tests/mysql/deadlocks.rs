@@ -44,17 +44,20 @@ async fn a_deadlock_of_bodies_leaves_one_to_retry(world: World<Db>) {
         assert_eq!(world.effects("two").await, 1);
         let alone = Barrier::new(1);
         for (first, second) in [(1, 2), (2, 1)] {
-            two(&world.store, first, second, &alone).await.unwrap();
+            two(&world.store, first, second, &alone)
+                .await
+                .unwrap()
+                .into_value();
         }
         assert_eq!(world.effects("two").await, 2);
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "around_<first>_<second>", ignore(meet))]
 async fn around(conn: &mut Conn, first: i64, second: i64, meet: &Barrier) -> Result<i64, Failure> {
     leave(&mut *conn, "around").await?;
-    two(&mut *conn, first, second, meet).await?;
+    two(&mut *conn, first, second, meet).await?.into_value();
     Ok(first)
 }
 
@@ -72,13 +75,16 @@ async fn a_deadlock_of_an_inner_job_undoes_the_outer(world: World<Db>) {
     );
     let alone = Barrier::new(1);
     for (first, second) in [(1, 2), (2, 1)] {
-        around(&world.store, first, second, &alone).await.unwrap();
+        around(&world.store, first, second, &alone)
+            .await
+            .unwrap()
+            .into_value();
     }
     assert_eq!(
         (world.effects("around").await, world.effects("two").await),
         (2, 2)
     );
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "swallow_<first>_<second>", ignore(meet, writes))]
@@ -118,7 +124,7 @@ async fn a_swallowed_deadlock_is_never_done(world: World<Db>) {
         );
         assert_eq!(world.effects("swallow").await, 1);
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "leased_two_<first>_<second>", ignore(meet))]
@@ -145,10 +151,11 @@ async fn a_deadlock_of_leased_jobs_leaves_one_to_retry(world: World<Db>) {
     for (first, second) in [(1, 2), (2, 1)] {
         leased_two(&world.store, first, second, &alone)
             .await
-            .unwrap();
+            .unwrap()
+            .into_value();
     }
     assert_eq!(world.effects("leased two").await, 2);
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "plain_<n>")]
@@ -181,7 +188,7 @@ async fn a_claim_that_gives_way_is_made_on_a_reserved_row(world: World<Db>) {
     drop(tx);
     conn.close().await.unwrap();
     assert_eq!(world.rows("plain_2").await, 0);
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "leased_plain_<n>")]

@@ -43,7 +43,7 @@ async fn an_escape_is_in_doubt_and_never_runs_again(world: World<Db>) {
         let done = escape(&world.store, n, "DO 0", false).await.unwrap();
         assert!(done.is_performed());
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 async fn an_escape_that_fails_is_in_doubt_too(world: World<Db>) {
@@ -56,7 +56,7 @@ async fn an_escape_that_fails_is_in_doubt_too(world: World<Db>) {
             "{how}: {again:?}"
         );
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 async fn an_escape_on_a_callers_connection_is_in_doubt_too(world: World<Db>) {
@@ -84,7 +84,7 @@ async fn an_escape_on_a_callers_connection_is_in_doubt_too(world: World<Db>) {
             .is_performed()
     );
     drop(conn);
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 async fn an_escape_in_a_callers_transaction_loses_it(world: World<Db>) {
@@ -98,7 +98,7 @@ async fn an_escape_in_a_callers_transaction_loses_it(world: World<Db>) {
         );
         assert!(tx.commit().await.is_err(), "{how}: a commit of nothing");
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "leased_escape_<n>", ignore(how))]
@@ -123,7 +123,7 @@ async fn an_escape_of_a_leased_job_is_in_doubt(world: World<Db>) {
             "{how}: {again:?}"
         );
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 #[idempotent(key = "outer_escape_<n>", ignore(how))]
@@ -133,7 +133,7 @@ async fn calls_one_that_escapes(
     how: &'static str,
 ) -> Result<i64, Failure> {
     leave(&mut *conn, "outer").await?;
-    escape(&mut *conn, n, how, false).await?;
+    escape(&mut *conn, n, how, false).await?.into_value();
     Ok(n)
 }
 
@@ -150,7 +150,7 @@ async fn the_job_around_one_that_escapes_is_in_doubt(world: World<Db>) {
             "{how}: {again:?}"
         );
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 idempotent_tests::tests!(

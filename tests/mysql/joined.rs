@@ -20,8 +20,8 @@ async fn middle(conn: &mut Conn, n: i64) -> Result<i64, Failure> {
         inner(&mut *conn, n + 1, true).await,
         Err(Failure::Refused)
     ));
-    inner(&mut *conn, n, false).await?;
-    inner(conn, n, false).await?;
+    inner(&mut *conn, n, false).await?.into_value();
+    inner(conn, n, false).await?.into_value();
     Ok(n)
 }
 
@@ -86,7 +86,7 @@ async fn what_the_caller_rolls_back_was_never_there(world: World<Db>) {
         (0, 0)
     );
     assert!(middle(&world.store, 1).await.unwrap().is_performed());
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 /// The session's default isolation decides nothing in transactions of ours.
@@ -148,8 +148,8 @@ async fn opposite_orders_end(world: World<Db>) {
         world.store.begin().await.unwrap(),
         world.store.begin().await.unwrap(),
     );
-    inner(&mut a, 1, false).await.unwrap();
-    inner(&mut b, 2, false).await.unwrap();
+    inner(&mut a, 1, false).await.unwrap().into_value();
+    inner(&mut b, 2, false).await.unwrap().into_value();
     let began = std::time::Instant::now();
     let (first, second) = tokio::join!(inner(&mut a, 2, false), async {
         let second = inner(&mut b, 1, false).await;
@@ -170,10 +170,10 @@ async fn opposite_orders_end(world: World<Db>) {
     assert!(first.is_err() || second.is_err());
     drop(a);
     for n in [1, 2] {
-        inner(&world.store, n, false).await.unwrap();
+        inner(&world.store, n, false).await.unwrap().into_value();
     }
     assert_eq!(world.effects("inner").await, 2);
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 idempotent_tests::tests!(

@@ -78,7 +78,7 @@ async fn a_migration_that_is_cut_off_holds_nothing(world: World<Db>) {
             .expect("no lock is left")
             .unwrap();
     }
-    assert_clean(&world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 async fn missing_tables_say_so(world: World<Db>) {
@@ -262,7 +262,22 @@ async fn what_is_too_large_for_a_packet_is_refused(world: World<Db>) {
     }
     assert_eq!(world.effects("large").await, 2);
     assert!(large(&store, 2, 1).await.unwrap().is_performed());
-    assert_clean(&world, &store).await;
+    assert_clean(&store).await;
+}
+
+#[idempotent(key = "late_<n>", lease = 1s)]
+async fn late(job: &mut Job<'_, Db>, n: i64) -> Result<i64, Failure> {
+    leave(job.tx().await?, "late").await?;
+    Ok(n)
+}
+
+/// The database reads its clock before a wait: a claim that was waited for is renewed at once.
+async fn a_claim_that_waited_has_its_whole_lease(world: World<Db>) {
+    world
+        .run("CREATE TRIGGER wait BEFORE INSERT ON idempotent_keys FOR EACH ROW DO SLEEP(1.5)")
+        .await;
+    assert!(late(&world.store, 1).await.unwrap().is_performed());
+    assert_eq!(world.effects("late").await, 1);
 }
 
 async fn opening_installs_the_tables(world: World<Db>) {
@@ -286,5 +301,6 @@ idempotent_tests::tests!(
     sessions_of_all_sorts_are_alike,
     a_latin1_connection_keeps_text_as_it_is,
     what_is_too_large_for_a_packet_is_refused,
+    a_claim_that_waited_has_its_whole_lease,
     opening_installs_the_tables,
 );

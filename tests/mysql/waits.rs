@@ -74,7 +74,7 @@ async fn waiters(world: &World<Db>, fails: bool) {
     let performed = all.iter().filter(|performed| **performed).count();
     assert_eq!(performed, usize::from(fails));
     assert_eq!(world.effects("slow").await, 1);
-    assert_clean(world, &world.store).await;
+    assert_clean(&world.store).await;
 }
 
 /// `wait = 0s` is busy at once; a fraction of a second is waited for, and no more.

@@ -1,7 +1,6 @@
 //! The errors and helpers that the topics share.
 
-use crate::db::{Conn, Db};
-use crate::world::World;
+use crate::db::Conn;
 
 /// How a job of these tests fails.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +38,7 @@ pub async fn raw(conn: &mut Conn, sql: &'static str) -> sqlx::Result<()> {
 }
 
 /// Whether every idle connection of the store's pool is in no transaction.
-pub async fn assert_clean(world: &World<Db>, store: &idempotent_runtime::MySqlStore) {
+pub async fn assert_clean(store: &idempotent_runtime::MySqlStore) {
     let mut held = Vec::new();
     for _ in 0..store.pool().options().get_max_connections() {
         let mut conn = store.pool().acquire().await.expect("a connection");
@@ -51,5 +50,4 @@ pub async fn assert_clean(world: &World<Db>, store: &idempotent_runtime::MySqlSt
         held.push(conn);
     }
     drop(held);
-    let _ = world;
 }

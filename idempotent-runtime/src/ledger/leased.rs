@@ -147,7 +147,7 @@ pub(crate) async fn begin<DB: Backend>(
             && let Some(pass) = pass.take()
         {
             observe::claimed(&call.span, attempt.number);
-            return Ok(Begun::Run(LeasedClaim {
+            let mut claim = LeasedClaim {
                 holder: Holder {
                     owner: call.owner,
                     fence: attempt.fence,
@@ -160,7 +160,12 @@ pub(crate) async fn begin<DB: Backend>(
                 ended: AtomicBool::new(false),
                 claimed_at,
                 _pass: pass,
-            }));
+            };
+            // The database may have read its clock before a wait: the lease is as old as the question.
+            if claimed_at.elapsed() > lease / 2 {
+                claim.renew().await?;
+            }
+            return Ok(Begun::Run(claim));
         }
     }
 }
@@ -174,6 +179,31 @@ impl<DB: Backend> LeasedClaim<DB> {
             job: Job::new(claim),
             reader: None,
         }
+    }
+
+    /// Makes the lease as long again as it is to be.
+    async fn renew(&mut self) -> Result<(), Error> {
+        let sent = Instant::now();
+        let (mut tx, _writer) = self.store.write_connection(sent).await?;
+        let renewed = retry_locked!(
+            DB,
+            self.call.lock_deadline(),
+            DB::renew(
+                tx.conn(),
+                self.call.key.as_str(),
+                &self.holder,
+                self.call.site.lease
+            )
+        )
+        .map_err(|error| error.into_failed::<DB>("renewing a lease"))?;
+        if !renewed {
+            self.end();
+            return Err(Error::LeaseLost {
+                key: self.call.shown(),
+            });
+        }
+        self.claimed_at = sent;
+        Ok(())
     }
 
     /// Whether an attempt before this one did not finish.

@@ -7,7 +7,31 @@ use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
 use crate::store::Store;
 
-/// A store on MySQL 8 or MariaDB 10.6, or later.
+/// A store on MariaDB 10.6 or MySQL 8, or later.
+///
+/// Tested on MariaDB 10.11. Written for MySQL 8 as well, and not run there. What differs there:
+///
+/// - MySQL has no statement that does not queue for a lock, or not for longer than it is told. A
+///   duplicate in another process waits in the server's own queue, up to a second longer than `wait`;
+///   then its connection is closed. In a transaction of the caller's, `innodb_lock_wait_timeout` is
+///   what ends the wait.
+/// - MySQL has no limit to how long a transaction stands still.
+///
+/// On both:
+///
+/// - The job's own tables have to be kept by InnoDB: what is written to a MyISAM table is not undone,
+///   and nothing tells.
+/// - Every statement that defines tables (`CREATE`, `ALTER`, `TRUNCATE`) commits by itself. In the body
+///   of a job it is [`Error::TransactionEscaped`].
+/// - The largest result is bounded by `max_allowed_packet`, 16 MiB by default on MariaDB:
+///   [`Error::ResultTooLarge`].
+/// - On MariaDB, which does not say of which table a violated index is, an index that `unique = …` means
+///   needs a name that no other unique index of the database has (`UNIQUE KEY invoices_order_month
+///   (…)`; without a name it is called after its first column, and every primary key is `PRIMARY`).
+///   Where others have it too, the values decide if they can, and otherwise the job gets its own error.
+/// - A job in a transaction of the caller's whose future is dropped half-way can leave that connection
+///   waiting for an answer that never comes, as every statement of sqlx 0.9 can: close the connection.
+///   (Jobs on a store close theirs.)
 pub type MySqlStore = Store<MySql>;
 
 impl MySqlStore {

@@ -26,9 +26,14 @@ pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
 }
 
 pub(super) fn fault(error: &sqlx::Error) -> Fault {
-    let Some(number) = number(error) else {
-        return common_fault(error);
-    };
+    match number(error) {
+        Some(NO_TABLE) if is_ledger(error) => Fault::NoSchema,
+        Some(number) => by_number(number),
+        None => common_fault(error),
+    }
+}
+
+fn by_number(number: u16) -> Fault {
     match number {
         // A lock wait that timed out, or (MySQL) that was not to wait.
         1205 | 3572 => Fault::Locked,
@@ -37,7 +42,6 @@ pub(super) fn fault(error: &sqlx::Error) -> Fault {
         1213 | 1020 | 3101 | NO_SAVEPOINT => Fault::GaveWay,
         // The table was altered since the snapshot.
         1412 => Fault::StaleSnapshot,
-        NO_TABLE if is_ledger(error) => Fault::NoSchema,
         // Too many connections, of all or of this user; shutting down; the statement or the
         // connection was killed, or took too long; the network; too many transactions or locks; a
         // cluster's node that is not ready.
@@ -60,4 +64,24 @@ pub(super) fn fault(error: &sqlx::Error) -> Fault {
 
 fn is_ledger(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(error) if error.message().contains("idempotent_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_retried_is_told_from_what_cannot() {
+        assert_eq!(by_number(1213), Fault::GaveWay);
+        assert_eq!(by_number(1020), Fault::GaveWay);
+        assert_eq!(by_number(1205), Fault::Locked);
+        for passing in [1040, 1053, 1927, 1158, 1161] {
+            assert_eq!(by_number(passing), Fault::Passing, "{passing}");
+        }
+        // Read-only servers and transactions, other missing tables, syntax, duplicates.
+        for lasting in [1290, 1792, 1836, NO_TABLE, 1064, DUPLICATE] {
+            assert_eq!(by_number(lasting), Fault::Lasting, "{lasting}");
+        }
+        assert_eq!(fault(&sqlx::Error::PoolTimedOut), Fault::Passing);
+    }
 }

@@ -55,9 +55,9 @@ pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::
     let last = sqlx::raw_sql("SHOW ERRORS")
         .fetch_optional(&mut *conn)
         .await?;
-    let last = last.map(|row| row.try_get::<u32, _>(1)).transpose()?;
+    let last: Option<i64> = last.map(|row| row.try_get_unchecked(1)).transpose()?;
     let gave_way =
-        |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| u32::from(*code) == last));
+        |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| i64::from(*code) == last));
     if gave_way(GAVE_WAY) {
         return Ok(Standing::Undone);
     }

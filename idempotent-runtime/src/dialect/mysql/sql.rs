@@ -25,7 +25,7 @@ macro_rules! reserved {
 /// What has no lease of an attempt at work: in doubt, or left behind.
 macro_rules! unheld {
     () => {
-        "(status = 2 OR status = 0 AND COALESCE(lease_until, '1970-01-01') < UTC_TIMESTAMP(6))"
+        "(status = 2 OR status = 0 AND (lease_until IS NULL OR lease_until < UTC_TIMESTAMP(6)))"
     };
 }
 
