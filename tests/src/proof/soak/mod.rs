@@ -108,7 +108,7 @@ pub async fn soak<DB: ProofDatabase>(mut server: Option<Server>, bounds: Bounds)
     let mut jobs = Jobs::new(bounds.jobs, bounds.seed);
     let mut crew = Crew::new(DB::CALLED, setup(&through), WORKERS);
     let mut random = fastrand::Rng::with_seed(bounds.seed);
-    let (mut chaos, mut restart) = (Instant::now(), Instant::now() + pause(&mut random, 3000));
+    let (mut chaos, mut restart) = (Instant::now(), Instant::now() + pause(&mut random, 1500));
     let (no_more, give_up) = (
         began + bounds.time,
         began + bounds.time + Duration::from_secs(60),
