@@ -149,10 +149,10 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     pub(crate) fn distrust(&mut self) {
         match std::mem::replace(&mut self.link, Link::Closed) {
             Link::Pooled(conn) => drop(conn.detach()),
-            // Where a savepoint cannot be there any more, the caller's own end finds that out.
-            Link::Outer(conn)
-                if DB::GIVING_WAY_ENDS_ALL
-                    && DB::TransactionManager::get_transaction_depth(conn) > 1 => {}
+            // Where the savepoint is not there any more, the caller's next statement fails for it, and
+            // the caller's transaction is found out to be gone. It is always sent, for sqlx counts it:
+            // one savepoint too many on the count, and the caller's own rollback would go back to
+            // that one, and hand the pool an open transaction.
             Link::Outer(conn) if self.state == State::Open => {
                 DB::TransactionManager::start_rollback(conn);
             }

@@ -9,7 +9,7 @@ use super::database::ProofDatabase;
 use super::gateway::{Manners, serve};
 use super::mutants::try_all;
 use super::soak::server::Server;
-use super::soak::{Bounds, Soaked, soak};
+use super::soak::{Bounds, Keys, Soaked, soak};
 use super::sweep::{Swept, not_passed, sweep};
 use super::worker::{Setup, work};
 use crate::model::check_all;
@@ -20,6 +20,7 @@ proof --database sqlite|postgres|mysql|all  [options]
   --jobs N      jobs of the soak, over all databases together (20000; 0: no soak)
   --minutes M   how long the soak of each database begins jobs (15)
   --seed S      what all chance comes from (1)
+  --gateway G   what the soak's gateway does with keys: honours (the default), ignores, forgets
   --sweep K     of the sweep's cases, one in K (1: all; 0: no sweep)
   --case TEXT   of the sweep's cases, those with TEXT in their name; nothing else
   --mutants yes|no
@@ -32,6 +33,7 @@ struct Asked {
     jobs: u64,
     minutes: u64,
     seed: u64,
+    gateway: Keys,
     sweep: u64,
     case: Option<String>,
     mutants: bool,
@@ -45,6 +47,7 @@ impl Asked {
             jobs: 20_000,
             minutes: 15,
             seed: 1,
+            gateway: Keys::Honours,
             sweep: 1,
             case: None,
             mutants: true,
@@ -60,6 +63,14 @@ impl Asked {
                 "--jobs" => asked.jobs = value.parse()?,
                 "--minutes" => asked.minutes = value.parse()?,
                 "--seed" => asked.seed = value.parse()?,
+                "--gateway" => {
+                    asked.gateway = match &*value {
+                        "honours" => Keys::Honours,
+                        "ignores" => Keys::Ignores,
+                        "forgets" => Keys::Forgets,
+                        _ => return Err(USAGE.into()),
+                    };
+                }
                 "--sweep" => asked.sweep = value.parse()?,
                 "--case" => asked.case = Some(value),
                 "--mutants" => asked.mutants = value == "yes",
@@ -153,6 +164,7 @@ async fn on<DB: ProofDatabase>(asked: &Asked, jobs: u64) -> Result<bool> {
             jobs,
             time: Duration::from_secs(asked.minutes * 60),
             seed: asked.seed,
+            gateway: asked.gateway,
         };
         holds &= print_soak(&soak::<DB>(server, bounds).await?);
     }
@@ -198,6 +210,7 @@ fn print_soak(soaked: &Soaked) -> bool {
     println!("cuts: {}", soaked.cuts.0 + soaked.cuts.1);
     println!("cuts during COMMIT: {}", soaked.cuts.1);
     println!("gateway replies lost: {}", soaked.dropped);
+    println!("charges repeated: {}", soaked.charged_again);
     println!("double effects: {double}");
     println!("lost effects: {lost}");
     println!("unequal replies: {unequal}");

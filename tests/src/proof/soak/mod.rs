@@ -36,6 +36,19 @@ pub struct Bounds {
     pub time: Duration,
     /// What all chance comes from.
     pub seed: u64,
+    /// What the gateway does with keys.
+    pub gateway: Keys,
+}
+
+/// What a gateway does with idempotency keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// It honours them.
+    Honours,
+    /// It does not know of them.
+    Ignores,
+    /// It forgets them sooner than a job is taken over.
+    Forgets,
 }
 
 /// What a soak came to.
@@ -55,6 +68,8 @@ pub struct Soaked {
     pub cuts: (u64, u64),
     /// Replies of the gateway that were dropped, or were an error, after the charge.
     pub dropped: u64,
+    /// Charges beyond the first of a key.
+    pub charged_again: u64,
     /// The longest time from the death of a worker to the answer of a job that it was at.
     pub longest_takeover: Duration,
     /// The whole.
@@ -92,7 +107,11 @@ pub async fn soak<DB: ProofDatabase>(mut server: Option<Server>, bounds: Bounds)
     let manners = Manners {
         delay: 20,
         drops: 3,
-        ..Manners::GOOD
+        honours: bounds.gateway != Keys::Ignores,
+        remembers: match bounds.gateway {
+            Keys::Forgets => 500,
+            Keys::Honours | Keys::Ignores => u64::MAX,
+        },
     };
     let gateway_args = ["gateway".to_owned(), serde_json::to_string(&manners)?];
     let mut gateway = Peer::start(&gateway_args, None)?;
@@ -108,7 +127,7 @@ pub async fn soak<DB: ProofDatabase>(mut server: Option<Server>, bounds: Bounds)
     let mut jobs = Jobs::new(bounds.jobs, bounds.seed);
     let mut crew = Crew::new(DB::CALLED, setup(&through), WORKERS);
     let mut random = fastrand::Rng::with_seed(bounds.seed);
-    let (mut chaos, mut restart) = (Instant::now(), Instant::now() + pause(&mut random, 3000));
+    let (mut chaos, mut restart) = (Instant::now(), Instant::now() + pause(&mut random, 1500));
     let (no_more, give_up) = (
         began + bounds.time,
         began + bounds.time + Duration::from_secs(60),
@@ -169,6 +188,8 @@ pub async fn soak<DB: ProofDatabase>(mut server: Option<Server>, bounds: Bounds)
     gateway.end().await?;
     let mut seen = jobs.seen();
     seen.in_transaction = at_rest(&pool).await;
+    seen.honours_keys = bounds.gateway == Keys::Honours;
+    soaked.charged_again = counted.charges.values().map(|charges| charges - 1).sum();
     seen.charges = counted.charges;
     soaked.broken = check(&seen, &DB::left(&pool).await?);
     pool.close().await;

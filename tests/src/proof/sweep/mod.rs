@@ -4,8 +4,10 @@
 //! is a case for each [action](case::Action), with a name that says what it was:
 //! `sqlite/leased takes over/leased::complete::before-commit/stop`. The case is deterministic:
 //! processes tell where they are, and nothing waits for time to pass but leases that are renewed.
+//! A [crowd](crowd::crowd) of callers of one key comes before them.
 
 pub mod case;
+pub mod crowd;
 pub mod path;
 #[cfg(test)]
 mod points;
@@ -37,6 +39,16 @@ pub struct Swept {
 /// Sweeps a database; of the cases, one in `one_in` by the seed, or those whose name has `only` in it.
 pub async fn sweep<DB: ProofDatabase>(one_in: u64, seed: u64, only: Option<&str>) -> Result<Swept> {
     let mut swept = Swept::default();
+    for kind in crowd::KINDS {
+        let name = format!("{}/{} is called by a crowd", DB::CALLED, kind.prefix());
+        if only.is_none_or(|only| name.contains(only)) {
+            swept.cases += 1;
+            let found = crowd::crowd::<DB>(kind).await;
+            for violation in found.map_err(|error| format!("{name}: {error}"))? {
+                swept.broken.push((name.clone(), violation));
+            }
+        }
+    }
     let mut random = fastrand::Rng::with_seed(seed);
     for path in PATHS {
         let name = format!("{}/{}", DB::CALLED, path.full_name());

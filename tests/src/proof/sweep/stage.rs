@@ -78,7 +78,10 @@ impl<DB: ProofDatabase> Stage<DB> {
             gateway,
             at: Gateway(at),
             without,
-            seen: Seen::default(),
+            seen: Seen {
+                honours_keys: true,
+                ..Seen::default()
+            },
             epochs: HashMap::new(),
             holders: HashMap::new(),
             runs: 0,
