@@ -83,9 +83,9 @@ impl<DB: Backend> Store<DB> {
         let failed = |error: sqlx::Error| error.into_failed::<DB>("resolving a key");
         let (mut tx, _writer) = self.begin_write(how, Instant::now()).await?;
         let (done, how) = match (result, forget) {
-            (Some(result), _) => (DB::resolve_done(tx.conn(), key, result).await, "complete"),
-            (None, true) => (DB::resolve_forget(tx.conn(), key).await, "forget"),
-            (None, false) => (DB::resolve_again(tx.conn(), key).await, "run again"),
+            (Some(result), _) => (DB::resolve_done(tx.on(), key, result).await, "complete"),
+            (None, true) => (DB::resolve_forget(tx.on(), key).await, "forget"),
+            (None, false) => (DB::resolve_again(tx.on(), key).await, "run again"),
         };
         let shown = if self.options().log_keys {
             ShownKey::new(key)
@@ -97,7 +97,7 @@ impl<DB: Backend> Store<DB> {
             observe::resolved(&shown, how);
             return Ok(());
         }
-        let known = DB::read(tx.conn(), key).await.map_err(failed)?.is_some();
+        let known = DB::read(tx.on(), key).await.map_err(failed)?.is_some();
         Err(Error::NotResolvable {
             key: shown,
             problem: if known {

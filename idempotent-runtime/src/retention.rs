@@ -62,7 +62,7 @@ impl<DB: Backend> Store<DB> {
     pub async fn purge_some(&self, limit: u32) -> Result<u64, Error> {
         let how = Begin { mark: false };
         let (mut tx, _writer) = self.begin_write(how, Instant::now()).await?;
-        let keys = DB::purge(tx.conn(), limit)
+        let keys = DB::purge(tx.on(), limit)
             .await
             .map_err(|error| error.into_failed::<DB>("forgetting keys"))?;
         tx.commit()

@@ -59,3 +59,14 @@ macro_rules! retry_locked {
     }};
 }
 pub(crate) use retry_locked;
+
+/// The same for a statement on its own, to its commit.
+macro_rules! alone {
+    ($db:ty, $deadline:expr, $tx:ident, $statement:expr) => {
+        match $crate::retry::retry_locked!($db, $deadline, $statement) {
+            Ok(done) => $tx.end_statement().await.map(|()| done),
+            Err(error) => Err(error),
+        }
+    };
+}
+pub(crate) use alone;

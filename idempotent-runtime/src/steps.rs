@@ -17,7 +17,7 @@ use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::leased::Writing;
 use crate::ledger::record::{Finished, Standing, Step};
 use crate::observe;
-use crate::retry::retry_locked;
+use crate::retry::alone;
 use crate::store::Writer;
 use crate::tx::Tx;
 
@@ -155,7 +155,7 @@ impl<DB: Backend> Job<'_, DB> {
         match point!(
             "step::tx",
             "finish",
-            DB::finish_step(tx.conn(), key, &self.claim.holder, &step)
+            DB::finish_step(tx.on(), key, &self.claim.holder, &step)
         )
         .await
         {
@@ -187,7 +187,7 @@ impl<DB: Backend> Job<'_, DB> {
         match point!(
             "step::undo",
             "check",
-            DB::still_ours(tx.conn(), &claim.call.claim(false), None)
+            DB::still_ours(tx.on(), &claim.call.claim(false), None)
         )
         .await
         {
@@ -271,7 +271,7 @@ impl<DB: Backend> Job<'_, DB> {
             let steps = point!(
                 "step::load",
                 "read",
-                DB::steps(conn.conn(), self.claim.call.key.as_str())
+                DB::steps(conn.on(), self.claim.call.key.as_str())
             )
             .await
             .map_err(|error| error.into_failed::<DB>("reading steps"))?;
@@ -296,13 +296,14 @@ impl<DB: Backend> Job<'_, DB> {
         let claim = self.claim;
         let deadline = claim.call.lock_deadline();
         let (mut tx, _writer) = claim.store.write_connection(deadline).await?;
-        let recorded = retry_locked!(
+        let recorded = alone!(
             DB,
             deadline,
+            tx,
             point!(
                 "step::record",
                 "record",
-                DB::record_step(tx.conn(), claim.call.key.as_str(), &claim.holder, &step)
+                DB::record_step(tx.on(), claim.call.key.as_str(), &claim.holder, &step)
             )
         )
         .map_err(|error| error.into_failed::<DB>("recording a step"))?;

@@ -70,6 +70,8 @@ pub(crate) type Writer = Option<OwnedMutexGuard<()>>;
 pub(crate) struct Options {
     pub(crate) result_limit: usize,
     pub(crate) log_keys: bool,
+    /// Each transaction may have another session of the server.
+    pub(crate) pooled: bool,
 }
 
 impl Default for Options {
@@ -77,6 +79,7 @@ impl Default for Options {
         Self {
             result_limit: DEFAULT_RESULT_LIMIT,
             log_keys: true,
+            pooled: false,
         }
     }
 }
@@ -128,6 +131,12 @@ impl<DB: Backend> Store<DB> {
         self
     }
 
+    #[cfg(feature = "postgres")]
+    pub(crate) fn pooled(mut self, pooled: bool) -> Self {
+        self.options.pooled = pooled;
+        self
+    }
+
     /// The pool.
     #[must_use]
     pub fn pool(&self) -> &Pool<DB> {
@@ -147,11 +156,11 @@ impl<DB: Backend> Store<DB> {
             let mut tx = self.connection().await?;
             // Closed if this is cut off: the lock against other migrations goes with it.
             tx.unsettle();
-            DB::migrate(tx.conn()).await?;
+            DB::migrate(tx.on()).await?;
             tx.settle();
         } else {
             let (mut tx, _writer) = self.begin_write(Self::plain(), Instant::now()).await?;
-            DB::migrate(tx.conn()).await?;
+            DB::migrate(tx.on()).await?;
             tx.commit()
                 .await
                 .map_err(|error| error.into_failed::<DB>("committing the ledger's tables"))?;
@@ -238,12 +247,33 @@ impl<DB: Backend> Store<DB> {
 
     async fn inspect(&self) -> Result<(), Error> {
         let mut tx = self.connection().await?;
-        DB::inspect(tx.conn()).await
+        DB::inspect(tx.on()).await
     }
 
-    /// A connection to read through, in no transaction.
+    /// A connection to read through.
     pub(crate) async fn connection(&self) -> Result<Tx<'static, DB>, Error> {
-        Tx::acquire(&self.pool)
+        self.alone(&self.pool).await
+    }
+
+    /// A connection to renew leases on.
+    pub(crate) async fn heartbeat_connection(&self) -> Result<Tx<'static, DB>, Error> {
+        self.alone(self.heartbeats()).await
+    }
+
+    /// A connection for statements on their own: in no transaction, or, behind a pooler that would
+    /// send the halves of a statement to different sessions, in one.
+    async fn alone(&self, pool: &Pool<DB>) -> Result<Tx<'static, DB>, Error> {
+        let mut tx = self.acquire(pool).await?;
+        if self.options.pooled {
+            tx.begin(Some(DB::begin(&Self::plain())))
+                .await
+                .map_err(|error| error.into_failed::<DB>("beginning a transaction"))?;
+        }
+        Ok(tx)
+    }
+
+    async fn acquire(&self, pool: &Pool<DB>) -> Result<Tx<'static, DB>, Error> {
+        Tx::acquire(pool, self.options.pooled)
             .await
             .map_err(|error| error.into_failed::<DB>("waiting for a connection of the pool"))
     }
@@ -278,14 +308,15 @@ impl<DB: Backend> Store<DB> {
         deadline: Instant,
     ) -> Result<(Tx<'static, DB>, Writer), Error> {
         let deadline = deadline.max(Instant::now() + WRITER_WAIT);
-        let (mut tx, writer) = self.write_connection(deadline).await?;
+        let writer = self.writer(deadline).await?;
+        let mut tx = self.acquire(&self.pool).await?;
         retry_locked!(DB, deadline, tx.begin(Some(DB::begin(&how))))
             .map_err(|error| error.into_failed::<DB>("beginning a transaction"))?;
         Ok((tx, writer))
     }
 
     /// A pool of one connection, made like those of the store's own.
-    pub(crate) fn heartbeats(&self) -> &Pool<DB> {
+    fn heartbeats(&self) -> &Pool<DB> {
         self.shared.heartbeats.get_or_init(|| {
             self.pool
                 .options()

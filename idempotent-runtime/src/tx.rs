@@ -17,11 +17,13 @@ use sqlx_core::transaction::{
     TransactionManager as _, begin_ansi_transaction_sql, commit_ansi_transaction_sql,
 };
 
-use crate::dialect::Backend;
+use crate::dialect::{Backend, On};
 
 /// A transaction, or a savepoint, that rolls back when dropped.
 pub(crate) struct Tx<'a, DB: Backend> {
     link: Link<'a, DB>,
+    /// Each transaction may have another session of the server.
+    pooled: bool,
     state: State,
 }
 
@@ -43,9 +45,10 @@ enum State {
 
 impl<DB: Backend> Tx<'static, DB> {
     /// A connection of the pool's, in no transaction yet.
-    pub(crate) async fn acquire(pool: &Pool<DB>) -> sqlx::Result<Self> {
+    pub(crate) async fn acquire(pool: &Pool<DB>, pooled: bool) -> sqlx::Result<Self> {
         Ok(Self {
             link: Link::Pooled(point!("tx", "acquire", pool.acquire()).await?),
+            pooled,
             state: State::Ended,
         })
     }
@@ -53,9 +56,10 @@ impl<DB: Backend> Tx<'static, DB> {
 
 impl<'a, DB: Backend> Tx<'a, DB> {
     /// A connection of the caller's.
-    pub(crate) fn on(conn: &'a mut DB::Connection) -> Self {
+    pub(crate) fn outer(conn: &'a mut DB::Connection, pooled: bool) -> Self {
         Self {
             link: Link::Outer(conn),
+            pooled,
             state: State::Ended,
         }
     }
@@ -94,6 +98,23 @@ impl<'a, DB: Backend> Tx<'a, DB> {
             Link::Pooled(conn) => conn,
             Link::Outer(conn) => conn,
             Link::Closed => unreachable!("a closed connection is not used again"),
+        }
+    }
+
+    /// The connection, for a statement of ours.
+    pub(crate) fn on(&mut self) -> On<'_, DB> {
+        let pooled = self.pooled;
+        On {
+            conn: self.conn(),
+            pooled,
+        }
+    }
+
+    /// Ends a statement on its own, which is in a transaction where it could not be sent without.
+    pub(crate) async fn end_statement(&mut self) -> sqlx::Result<()> {
+        match self.state {
+            State::Open => self.commit().await,
+            _ => Ok(()),
         }
     }
 

@@ -15,9 +15,8 @@ use crate::key::Key;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::Holder;
 use crate::observe::{self, Watched};
-use crate::retry::retry_locked;
+use crate::retry::alone;
 use crate::store::Store;
-use crate::tx::Tx;
 
 /// What runs a body.
 #[derive(Debug)]
@@ -124,20 +123,15 @@ impl<DB: Backend> Heartbeat<DB> {
         const DOING: &str = "renewing a lease";
 
         let _writer = self.store.writer(deadline).await?;
-        let mut tx = point!(
-            "watch::renew",
-            "acquire",
-            Tx::acquire(self.store.heartbeats())
-        )
-        .await
-        .map_err(|error| error.into_failed::<DB>(DOING))?;
-        retry_locked!(
+        let mut tx = point!("watch::renew", "acquire", self.store.heartbeat_connection()).await?;
+        alone!(
             DB,
             deadline,
+            tx,
             point!(
                 "watch::renew",
                 "renew",
-                DB::renew(tx.conn(), self.key.as_str(), &self.holder, self.lease)
+                DB::renew(tx.on(), self.key.as_str(), &self.holder, self.lease)
             )
         )
         .map_err(|error| error.into_failed::<DB>(DOING))

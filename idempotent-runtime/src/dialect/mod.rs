@@ -158,6 +158,18 @@ impl std::fmt::Display for Violated {
 type Conn<DB> = <DB as Database>::Connection;
 
 #[doc(hidden)]
+/// A connection, and how statements are sent on it.
+pub struct On<'a, DB: Database> {
+    pub(crate) conn: &'a mut DB::Connection,
+    /// Each transaction may have another session of the server.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        allow(dead_code, reason = "an option of PostgreSQL's stores")
+    )]
+    pub(crate) pooled: bool,
+}
+
+#[doc(hidden)]
 /// The statements of the protocol, one method each. Every method is one decision of the ledger
 /// carried out; `false` and `None` say that no row met the condition.
 pub trait Dialect:
@@ -195,27 +207,27 @@ pub trait Dialect:
 
     /// Installs or upgrades the tables, safe against other processes doing the same. Called within a
     /// transaction, unless [`DDL_COMMITS`](Self::DDL_COMMITS).
-    fn migrate(conn: &mut Conn<Self>) -> impl Future<Output = Result<(), Error>> + Send;
+    fn migrate(conn: On<'_, Self>) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Checks that the tables are there, of the right version, and kept as the promises need.
-    fn inspect(conn: &mut Conn<Self>) -> impl Future<Output = Result<(), Error>> + Send;
+    fn inspect(conn: On<'_, Self>) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Reads a key's row.
     fn read(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
     ) -> impl Future<Output = sqlx::Result<Option<Record>>> + Send;
 
     /// Claims a key within the open transaction; waits for another claim of it where that is how
     /// the database works.
     fn claim(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
     ) -> impl Future<Output = sqlx::Result<Claimed<Self::Token>>> + Send;
 
     /// Puts down a row that a claim of this key then only has to change, after a claim that had to
     /// give way; autocommitted. A reserved row is not there for anybody but such claims.
-    fn reserve(_: &mut Conn<Self>, _: &Claim<'_>) -> impl Future<Output = sqlx::Result<()>> + Send {
+    fn reserve(_: On<'_, Self>, _: &Claim<'_>) -> impl Future<Output = sqlx::Result<()>> + Send {
         std::future::ready(Ok(()))
     }
 
@@ -225,18 +237,24 @@ pub trait Dialect:
         statements: SqlStr,
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
 
+    /// Whether a transaction is open that sqlx does not know of, as far as the database tells: a
+    /// job's own would commit it.
+    fn in_raw_transaction(_: On<'_, Self>) -> impl Future<Output = sqlx::Result<bool>> + Send {
+        std::future::ready(Ok(false))
+    }
+
     /// Undoes what the body wrote; the claim may go with it.
     fn undo_body(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// Lets deferred constraints speak now, before the commit.
-    fn check_deferred(conn: &mut Conn<Self>) -> impl Future<Output = sqlx::Result<()>> + Send;
+    fn check_deferred(conn: On<'_, Self>) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// Records the result within the open transaction, as its last statement.
     fn finish(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
         token: &Self::Token,
         finish: &Finish<'_>,
@@ -246,21 +264,21 @@ pub trait Dialect:
     /// The body's writes may be undone by it. A leased job's completion
     /// transaction has no token, and is marked.
     fn still_ours(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
         token: Option<&Self::Token>,
     ) -> impl Future<Output = sqlx::Result<Standing>> + Send;
 
     /// Claims a fresh key with a lease, on its own.
     fn lease(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
     ) -> impl Future<Output = sqlx::Result<Option<Attempt>>> + Send;
 
     /// Takes over a key whose lease has ended, if its fence is still `seen`.
     fn take_over(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
         seen: i64,
@@ -268,7 +286,7 @@ pub trait Dialect:
 
     /// Extends the lease.
     fn renew(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
         lease: Duration,
@@ -276,7 +294,7 @@ pub trait Dialect:
 
     /// Ends the lease and keeps the row: the next attempt may take it over at once.
     fn release(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
         why: &str,
@@ -284,28 +302,26 @@ pub trait Dialect:
 
     /// Forgets a claim of ours that led to nothing.
     fn discard(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
     /// Records a leased job's result within the open transaction, as its last statement.
     fn finish_lease(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
         finish: &Finish<'_>,
     ) -> impl Future<Output = sqlx::Result<Finished>> + Send;
 
     /// The steps that a key's attempts have recorded, in their order.
-    fn steps(
-        conn: &mut Conn<Self>,
-        key: &str,
-    ) -> impl Future<Output = sqlx::Result<Vec<Step>>> + Send;
+    fn steps(conn: On<'_, Self>, key: &str)
+    -> impl Future<Output = sqlx::Result<Vec<Step>>> + Send;
 
     /// Records a step on its own, if the key is still held.
     fn record_step(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -313,7 +329,7 @@ pub trait Dialect:
 
     /// Records a step within the open transaction, as its last statement.
     fn finish_step(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -321,14 +337,14 @@ pub trait Dialect:
 
     /// Records that only a person can tell whether the key's work was done.
     fn doubt(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         claim: &Claim<'_>,
         why: &str,
     ) -> impl Future<Output = sqlx::Result<()>> + Send;
 
     /// Completes an unfinished key with a result that a person gives.
     fn resolve_done(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
         result: &[u8],
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
@@ -336,23 +352,23 @@ pub trait Dialect:
     /// Forgets an unfinished key that no attempt holds, and keeps its steps: the next attempt is the
     /// first one, and replays them.
     fn resolve_again(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
     /// Forgets a key and its steps, unless an attempt holds it.
     fn resolve_forget(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
     ) -> impl Future<Output = sqlx::Result<bool>> + Send;
 
     /// Deletes at most `limit` finished keys whose retention has passed, with their steps.
-    fn purge(conn: &mut Conn<Self>, limit: u32) -> impl Future<Output = sqlx::Result<u64>> + Send;
+    fn purge(conn: On<'_, Self>, limit: u32) -> impl Future<Output = sqlx::Result<u64>> + Send;
 
     /// Completes what a violation reports, so that it can be told by its name or by its columns,
     /// whichever the attribute uses.
     fn describe(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         violated: Violated,
         wanted: &Unique,
     ) -> impl Future<Output = sqlx::Result<Violated>> + Send;

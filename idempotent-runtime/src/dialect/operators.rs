@@ -4,7 +4,7 @@ use std::future::Future;
 
 use sqlx::Database;
 
-use super::Conn;
+use super::On;
 
 /// Which keys to read; an absent condition is met by every key.
 #[derive(Debug, Clone, Copy)]
@@ -70,24 +70,24 @@ pub struct CountRow {
 pub trait OperatorReads: Database {
     /// Reads keys in their order, without results.
     fn keys(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         wanted: &Wanted<'_>,
     ) -> impl Future<Output = sqlx::Result<Vec<KeyRow>>> + Send;
 
     /// Reads a key, without its result.
     fn key(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
     ) -> impl Future<Output = sqlx::Result<Option<KeyRow>>> + Send;
 
     /// Reads a key's steps in their order, without their results.
     fn key_steps(
-        conn: &mut Conn<Self>,
+        conn: On<'_, Self>,
         key: &str,
     ) -> impl Future<Output = sqlx::Result<Vec<StepRow>>> + Send;
 
     /// Counts all keys by job and state.
-    fn counts(conn: &mut Conn<Self>) -> impl Future<Output = sqlx::Result<Vec<CountRow>>> + Send;
+    fn counts(conn: On<'_, Self>) -> impl Future<Output = sqlx::Result<Vec<CountRow>>> + Send;
 }
 
 /// A row's state as a number, by a clock: 0 running, 1 lapsed, 2 done, 3 expired, 4 in doubt. (The

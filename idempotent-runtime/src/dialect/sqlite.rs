@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteError};
 use sqlx::{Row, SqlSafeStr, SqlStr, Sqlite};
 
 use super::{
-    Backend, Begin, Dialect, Fault, LedgerConnection, SCHEMA_VERSION, Violated, common_fault,
+    Backend, Begin, Dialect, Fault, LedgerConnection, On, SCHEMA_VERSION, Violated, common_fault,
     database_error, millis,
 };
 use crate::error::Error;
@@ -55,7 +55,7 @@ impl Dialect for Sqlite {
         "BEGIN IMMEDIATE".into_sql_str()
     }
 
-    async fn migrate(conn: &mut SqliteConnection) -> Result<(), Error> {
+    async fn migrate(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {
         // Inside the caller's `BEGIN IMMEDIATE`, which is the lock against other migrations.
         match version(conn).await {
             Ok(found) if found > SCHEMA_VERSION => {
@@ -75,7 +75,7 @@ impl Dialect for Sqlite {
             .map_err(|error| error.into_failed::<Self>("creating the ledger's tables"))
     }
 
-    async fn inspect(conn: &mut SqliteConnection) -> Result<(), Error> {
+    async fn inspect(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {
         let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
             .fetch_one(&mut *conn)
             .await
@@ -110,7 +110,7 @@ impl Dialect for Sqlite {
         }
     }
 
-    async fn read(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Option<Record>> {
+    async fn read(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Option<Record>> {
         let row = sqlx::query(concat!(
             "SELECT job, inputs, status, owner, fence, lease_until - ",
             now!(),
@@ -138,7 +138,7 @@ impl Dialect for Sqlite {
     }
 
     async fn claim(
-        conn: &mut SqliteConnection,
+        On { conn, pooled }: On<'_, Self>,
         claim: &Claim<'_>,
     ) -> sqlx::Result<Claimed<Self::Token>> {
         if claim.joined {
@@ -151,30 +151,32 @@ impl Dialect for Sqlite {
                 .execute(&mut *conn)
                 .await?;
         }
-        Ok(match Self::read(conn, claim.key.as_str()).await? {
-            Some(record) => Claimed::Taken(Some(record)),
-            None => Claimed::Fresh(()),
-        })
+        Ok(
+            match Self::read(On { conn, pooled }, claim.key.as_str()).await? {
+                Some(record) => Claimed::Taken(Some(record)),
+                None => Claimed::Fresh(()),
+            },
+        )
     }
 
     async fn run_raw(conn: &mut SqliteConnection, statements: SqlStr) -> sqlx::Result<()> {
         sqlx::raw_sql(statements).execute(conn).await.map(drop)
     }
 
-    async fn undo_body(conn: &mut SqliteConnection, _: &Claim<'_>) -> sqlx::Result<()> {
+    async fn undo_body(On { conn, .. }: On<'_, Self>, _: &Claim<'_>) -> sqlx::Result<()> {
         sqlx::query("ROLLBACK TO idempotent_mark")
             .execute(conn)
             .await
             .map(drop)
     }
 
-    async fn check_deferred(_: &mut SqliteConnection) -> sqlx::Result<()> {
+    async fn check_deferred(_: On<'_, Self>) -> sqlx::Result<()> {
         // Unique constraints are never deferred here.
         Ok(())
     }
 
     async fn finish(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         (): &(),
         finish: &Finish<'_>,
@@ -202,7 +204,7 @@ impl Dialect for Sqlite {
     }
 
     async fn still_ours(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         _: &Claim<'_>,
         _: Option<&()>,
     ) -> sqlx::Result<Standing> {
@@ -214,7 +216,7 @@ impl Dialect for Sqlite {
     }
 
     async fn lease(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
     ) -> sqlx::Result<Option<Attempt>> {
@@ -236,7 +238,7 @@ impl Dialect for Sqlite {
     }
 
     async fn take_over(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
         seen: i64,
@@ -261,7 +263,7 @@ impl Dialect for Sqlite {
     }
 
     async fn renew(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         lease: Duration,
@@ -281,7 +283,7 @@ impl Dialect for Sqlite {
     }
 
     async fn release(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         why: &str,
@@ -300,7 +302,7 @@ impl Dialect for Sqlite {
     }
 
     async fn discard(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
     ) -> sqlx::Result<bool> {
@@ -316,7 +318,7 @@ impl Dialect for Sqlite {
     }
 
     async fn finish_lease(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         finish: &Finish<'_>,
@@ -346,7 +348,7 @@ impl Dialect for Sqlite {
         })
     }
 
-    async fn steps(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Vec<Step>> {
+    async fn steps(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Vec<Step>> {
         let rows =
             sqlx::query("SELECT name, result FROM idempotent_steps WHERE key = ? ORDER BY at")
                 .bind(key)
@@ -363,7 +365,7 @@ impl Dialect for Sqlite {
     }
 
     async fn record_step(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -390,7 +392,7 @@ impl Dialect for Sqlite {
     }
 
     async fn finish_step(
-        conn: &mut SqliteConnection,
+        On { conn, pooled }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -398,10 +400,14 @@ impl Dialect for Sqlite {
         if !release_mark(conn).await? {
             return Ok(Finished::Escaped);
         }
-        Self::record_step(conn, key, holder, step).await
+        Self::record_step(On { conn, pooled }, key, holder, step).await
     }
 
-    async fn doubt(conn: &mut SqliteConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {
+    async fn doubt(
+        On { conn, .. }: On<'_, Self>,
+        claim: &Claim<'_>,
+        why: &str,
+    ) -> sqlx::Result<()> {
         sqlx::query(concat!(
             "INSERT INTO idempotent_keys (key, job, inputs, status, owner, fence, attempts, \
              last_error, first_at, claimed_at) SELECT ?, ?, ?, 2, ?, 1, 1, ?, now, now FROM (SELECT ",
@@ -420,7 +426,7 @@ impl Dialect for Sqlite {
     }
 
     async fn resolve_done(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         result: &[u8],
     ) -> sqlx::Result<bool> {
@@ -439,7 +445,7 @@ impl Dialect for Sqlite {
         Ok(done.rows_affected() == 1)
     }
 
-    async fn resolve_again(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<bool> {
+    async fn resolve_again(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<bool> {
         let done = sqlx::query(concat!(
             "DELETE FROM idempotent_keys WHERE key = ? AND \
              (status = 2 OR status = 0 AND coalesce(lease_until, 0) < ",
@@ -452,7 +458,7 @@ impl Dialect for Sqlite {
         Ok(done.rows_affected() == 1)
     }
 
-    async fn resolve_forget(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<bool> {
+    async fn resolve_forget(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<bool> {
         let done = sqlx::query(concat!(
             "DELETE FROM idempotent_keys WHERE key = ? AND (status <> 0 OR coalesce(lease_until, 0) < ",
             now!(),
@@ -471,7 +477,7 @@ impl Dialect for Sqlite {
         Ok(true)
     }
 
-    async fn purge(conn: &mut SqliteConnection, limit: u32) -> sqlx::Result<u64> {
+    async fn purge(On { conn, .. }: On<'_, Self>, limit: u32) -> sqlx::Result<u64> {
         // One instant for both statements, or a key could go and leave its steps.
         let now: i64 = sqlx::query_scalar(concat!("SELECT ", now!()))
             .fetch_one(&mut *conn)
@@ -496,7 +502,7 @@ impl Dialect for Sqlite {
     }
 
     async fn describe(
-        conn: &mut SqliteConnection,
+        On { conn, .. }: On<'_, Self>,
         violated: Violated,
         wanted: &Unique,
     ) -> sqlx::Result<Violated> {

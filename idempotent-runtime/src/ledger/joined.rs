@@ -14,6 +14,10 @@ use crate::retry::{Pauses, retry_locked};
 use crate::tx::Tx;
 use crate::within::WithinTx;
 
+const LOOKING: &str = "looking for an open transaction";
+const RAW: &str = "the connection is in a transaction that raw SQL began; begin it with sqlx \
+                   (`pool.begin()`, `conn.begin()`) or `store.begin()`, so that a job can join it";
+
 /// How often a key that is taken, and that the transaction cannot see, is looked at again.
 const LOOKS: u32 = 3;
 
@@ -21,7 +25,7 @@ pub(super) async fn begin<'a, DB: Backend>(
     call: Call,
     within: WithinTx<'a, DB>,
 ) -> Result<Begun<TransactionalRun<'a, DB>>, Error> {
-    let mut tx = Tx::on(within.conn);
+    let mut tx = Tx::outer(within.conn, within.options.pooled);
     let joined = tx.is_nested();
     if joined {
         observe::joined(&call.span);
@@ -41,6 +45,12 @@ pub(super) async fn begin<'a, DB: Backend>(
             error.into_failed::<DB>(doing)
         }
     };
+    if !joined {
+        let raw = DB::in_raw_transaction(tx.on()).await;
+        if raw.map_err(|error| fail(error, LOOKING))? {
+            return Err(fail(sqlx::Error::Protocol(RAW.to_owned()), LOOKING));
+        }
+    }
     let lock_deadline = call.lock_deadline();
     let mut looks = 0;
     let mut pauses = Pauses::until(lock_deadline);

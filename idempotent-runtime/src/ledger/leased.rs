@@ -18,7 +18,7 @@ use crate::gate::{Entry, Pass};
 use crate::held::Held;
 use crate::job::Job;
 use crate::observe;
-use crate::retry::retry_locked;
+use crate::retry::alone;
 use crate::store::Store;
 use crate::tx::Tx;
 use crate::watch::Watch;
@@ -72,14 +72,11 @@ pub(crate) async fn begin<DB: Backend>(
             let claimed_at = Instant::now();
             let claim = call.claim(false);
             let asked = Asked::of(&call, &store, FIRST);
-            let leased = retry_locked!(
+            let leased = alone!(
                 DB,
                 call.lock_deadline(),
-                point!(
-                    "leased::begin",
-                    "lease",
-                    DB::lease(tx.conn(), &claim, lease)
-                )
+                tx,
+                point!("leased::begin", "lease", DB::lease(tx.on(), &claim, lease))
             );
             attempt = match asked.answer(leased) {
                 Ok(attempt) => attempt.map(|attempt| (attempt, claimed_at)),
@@ -125,13 +122,14 @@ pub(crate) async fn begin<DB: Backend>(
                     let claimed_at = Instant::now();
                     let claim = call.claim(false);
                     let asked = Asked::of(&call, &store, fence + 1);
-                    let answer = retry_locked!(
+                    let answer = alone!(
                         DB,
                         call.lock_deadline(),
+                        tx,
                         point!(
                             "leased::begin",
                             "take-over",
-                            DB::take_over(tx.conn(), &claim, lease, fence)
+                            DB::take_over(tx.on(), &claim, lease, fence)
                         )
                     );
                     attempt = asked
@@ -341,13 +339,14 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         }
         let deadline = Instant::now() + crate::store::WRITER_WAIT;
         let (mut tx, _writer) = claim.store.write_connection(deadline).await?;
-        retry_locked!(
+        alone!(
             DB,
             deadline,
+            tx,
             point!(
                 "leased::skip",
                 "discard",
-                DB::discard(tx.conn(), claim.call.key.as_str(), &claim.holder)
+                DB::discard(tx.on(), claim.call.key.as_str(), &claim.holder)
             )
         )
         .map_err(|error| error.into_failed::<DB>("leaving a key"))?;
@@ -364,7 +363,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
             match point!(
                 "leased::fail",
                 "check",
-                DB::still_ours(tx.conn(), &claim.call.claim(false), None)
+                DB::still_ours(tx.on(), &claim.call.claim(false), None)
             )
             .await
             {
@@ -415,7 +414,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         let finished = point!(
             "leased::complete",
             "finish",
-            DB::finish_lease(tx.conn(), call.key.as_str(), &holder, &finish)
+            DB::finish_lease(tx.on(), call.key.as_str(), &holder, &finish)
         )
         .await;
         match finished {

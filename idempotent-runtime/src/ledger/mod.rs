@@ -25,7 +25,7 @@ use std::time::Duration;
 use crate::dialect::{Backend, Fault};
 use crate::error::Error;
 use crate::observe;
-use crate::retry::retry_locked;
+use crate::retry::alone;
 use crate::store::{Store, WRITER_WAIT};
 use crate::tx::Tx;
 use call::Call;
@@ -37,10 +37,11 @@ use tokio::time::{Instant, timeout_at};
 async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> Result<(), Error> {
     let deadline = Instant::now() + WRITER_WAIT;
     let (mut tx, _writer) = store.write_connection(deadline).await?;
-    retry_locked!(
+    alone!(
         DB,
         deadline,
-        point!("ledger::doubt", "mark", DB::doubt(tx.conn(), claim, why))
+        tx,
+        point!("ledger::doubt", "mark", DB::doubt(tx.on(), claim, why))
     )
     .map_err(|error| error.into_failed::<DB>("marking a key as in doubt"))?;
     observe::doubted(claim.job);
@@ -55,7 +56,7 @@ async fn is_done_by<DB: Backend>(store: &Store<DB>, call: &Call) -> bool {
     let record = point!(
         "ledger::unknown",
         "read",
-        DB::read(conn.conn(), call.key.as_str())
+        DB::read(conn.on(), call.key.as_str())
     )
     .await;
     matches!(
@@ -82,7 +83,7 @@ async fn claim_in_time<DB: Backend>(
     let patience = Instant::now() + claim.lock_wait + PATIENCE;
     timeout_at(
         patience,
-        point!("ledger::claim", "claim", DB::claim(tx.conn(), claim)),
+        point!("ledger::claim", "claim", DB::claim(tx.on(), claim)),
     )
     .await
     .ok()

@@ -23,7 +23,7 @@ pub(super) async fn seize<DB: Backend>(
         fence: record.fence,
     };
     let (mut tx, _writer) = store.write_connection(call.deadline).await?;
-    DB::release(tx.conn(), call.key.as_str(), &holder, "seized")
+    DB::release(tx.on(), call.key.as_str(), &holder, "seized")
         .await
         .map(drop)
         .map_err(|error| error.into_failed::<DB>("seizing a key"))
@@ -38,7 +38,7 @@ pub(super) async fn holder<DB: Backend>(
     if !without("the owner check") {
         return holder;
     }
-    match DB::read(tx.conn(), call.key.as_str()).await {
+    match DB::read(tx.on(), call.key.as_str()).await {
         Ok(Some(record)) => Holder {
             owner: record.owner.try_into().unwrap_or_default(),
             ..holder

@@ -12,7 +12,7 @@ use crate::dialect::Backend;
 use crate::error::Error;
 use crate::key::Key;
 use crate::observe::{self, Watched};
-use crate::retry::retry_locked;
+use crate::retry::alone;
 use crate::store::{Store, WRITER_WAIT};
 
 /// Before each try.
@@ -73,13 +73,14 @@ impl<DB: Backend> Release<DB> {
         let deadline = Instant::now() + WRITER_WAIT;
         let (mut tx, _writer) = self.store.write_connection(deadline).await?;
         let key = self.key.as_str();
-        retry_locked!(
+        alone!(
             DB,
             deadline,
+            tx,
             point!(
                 "ledger::release",
                 "release",
-                DB::release(tx.conn(), key, &self.holder, why)
+                DB::release(tx.on(), key, &self.holder, why)
             )
         )
         .map_err(|error| error.into_failed::<DB>("releasing a key"))

@@ -162,7 +162,7 @@ async fn reserve<DB: Backend>(store: &Store<DB>, call: &Call) -> Result<bool, Er
     match point!(
         "transactional::begin",
         "reserve",
-        DB::reserve(conn.conn(), &call.claim(false))
+        DB::reserve(conn.on(), &call.claim(false))
     )
     .await
     {
@@ -176,7 +176,7 @@ pub(super) async fn read<DB: Backend>(
     tx: &mut Tx<'_, DB>,
     call: &Call,
 ) -> Result<Option<Record>, Error> {
-    DB::read(tx.conn(), call.key.as_str())
+    DB::read(tx.on(), call.key.as_str())
         .await
         .map_err(|error| error.into_failed::<DB>("reading a key"))
 }
@@ -243,7 +243,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         if let Err(problem) = point!(
             "transactional::already",
             "undo",
-            DB::undo_body(self.tx.conn(), &self.call.claim(self.joined))
+            DB::undo_body(self.tx.on(), &self.call.claim(self.joined))
         )
         .await
         {
@@ -253,7 +253,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         let violated = match point!(
             "transactional::already",
             "describe",
-            DB::describe(self.tx.conn(), violated, &unique)
+            DB::describe(self.tx.on(), violated, &unique)
         )
         .await
         {
@@ -273,7 +273,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         let Err(error) = point!(
             "transactional::deferred",
             "check",
-            DB::check_deferred(self.tx.conn())
+            DB::check_deferred(self.tx.on())
         )
         .await
         else {
@@ -310,7 +310,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         let ours = point!(
             "transactional::fail",
             "check",
-            DB::still_ours(self.tx.conn(), &claim, Some(&self.token))
+            DB::still_ours(self.tx.on(), &claim, Some(&self.token))
         )
         .await;
         match ours {
@@ -350,7 +350,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         match point!(
             "transactional::complete",
             "finish",
-            DB::finish(self.tx.conn(), &claim, &self.token, &finish)
+            DB::finish(self.tx.on(), &claim, &self.token, &finish)
         )
         .await
         {
@@ -402,7 +402,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
                 point!(
                     "transactional::doubt",
                     "mark",
-                    DB::doubt(self.tx.conn(), &claim, why)
+                    DB::doubt(self.tx.on(), &claim, why)
                 )
                 .await
                 .map(|()| observe::doubted(claim.job))

@@ -38,7 +38,7 @@ impl<DB: Backend> Store<DB> {
     pub async fn keys(&self, filter: &Filter) -> Result<Vec<KeyInfo>, Error> {
         self.ready().await?;
         let mut conn = self.connection().await?;
-        let rows = DB::keys(conn.conn(), &filter.wanted())
+        let rows = DB::keys(conn.on(), &filter.wanted())
             .await
             .map_err(|error| error.into_failed::<DB>("listing keys"))?;
         Ok(rows.into_iter().map(KeyInfo::from_row).collect())
@@ -56,10 +56,10 @@ impl<DB: Backend> Store<DB> {
         self.ready().await?;
         let mut conn = self.connection().await?;
         let failed = |error: sqlx::Error| error.into_failed::<DB>("reading a key");
-        let Some(row) = DB::key(conn.conn(), key).await.map_err(failed)? else {
+        let Some(row) = DB::key(conn.on(), key).await.map_err(failed)? else {
             return Ok(None);
         };
-        let steps = DB::key_steps(conn.conn(), key).await.map_err(failed)?;
+        let steps = DB::key_steps(conn.on(), key).await.map_err(failed)?;
         Ok(Some(KeyDetails {
             info: KeyInfo::from_row(row),
             steps: steps.into_iter().map(StepInfo::from_row).collect(),
@@ -80,7 +80,7 @@ impl<DB: Backend> Store<DB> {
         let key = key.as_ref();
         self.ready().await?;
         let mut conn = self.connection().await?;
-        let record = DB::read(conn.conn(), key)
+        let record = DB::read(conn.on(), key)
             .await
             .map_err(|error| error.into_failed::<DB>("reading a result"))?;
         let Some(record) = record else {
@@ -105,14 +105,14 @@ impl<DB: Backend> Store<DB> {
         let key = key.as_ref();
         self.ready().await?;
         let mut conn = self.connection().await?;
-        let steps = DB::steps(conn.conn(), key)
+        let steps = DB::steps(conn.on(), key)
             .await
             .map_err(|error| error.into_failed::<DB>("reading steps"))?;
         let Some(found) = steps.into_iter().find(|found| found.name == step) else {
             return Ok(None);
         };
         // The steps of a key that is to run again outlive its row.
-        let row = DB::key(conn.conn(), key)
+        let row = DB::key(conn.on(), key)
             .await
             .map_err(|error| error.into_failed::<DB>("reading a key"))?;
         let job = row.map(|row| row.job).unwrap_or_default();
@@ -140,7 +140,7 @@ impl<DB: Backend> Store<DB> {
     pub async fn stats(&self) -> Result<Stats, Error> {
         self.ready().await?;
         let mut conn = self.connection().await?;
-        let rows = DB::counts(conn.conn())
+        let rows = DB::counts(conn.on())
             .await
             .map_err(|error| error.into_failed::<DB>("counting keys"))?;
         let stats = Stats::from_rows(rows);

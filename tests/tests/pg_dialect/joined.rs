@@ -161,3 +161,32 @@ fn a_bare_connection_gets_a_transaction_of_its_own() {
         assert_eq!(world.effects("after").await, 1);
     });
 }
+
+/// sqlx does not know of it, and the job's commit would be the caller's.
+#[test]
+fn a_transaction_that_raw_sql_began_is_refused_and_left_alone() {
+    in_world(|world| async move {
+        let mut conn = world.store.pool().acquire().await.unwrap();
+        sqlx::raw_sql("BEGIN").execute(&mut *conn).await.unwrap();
+        leave(&mut conn, "raw").await.unwrap();
+        let error = plain(&mut *conn, 1).await.unwrap_err();
+        assert!(
+            matches!(
+                error.runtime(),
+                Error::Database {
+                    retryable: false,
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        assert_eq!(world.effects("raw").await, 0);
+        leave(&mut conn, "raw").await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut *conn).await.unwrap();
+        assert_eq!(
+            (world.effects("raw").await, world.rows("plain_1").await),
+            (2, 0)
+        );
+        assert!(plain(&mut *conn, 1).await.unwrap().is_performed());
+    });
+}

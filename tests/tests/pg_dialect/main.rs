@@ -11,6 +11,7 @@ mod cut;
 mod escape;
 mod joined;
 mod lease;
+mod pooler;
 mod schema;
 mod settings;
 mod storm;

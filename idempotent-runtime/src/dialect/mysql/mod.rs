@@ -30,7 +30,7 @@ use std::time::Duration;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{MySql, SqlSafeStr, SqlStr};
 
-use super::{Backend, Begin, Dialect, Fault, LedgerConnection, Violated};
+use super::{Backend, Begin, Dialect, Fault, LedgerConnection, On, Violated};
 use crate::error::Error;
 use crate::ledger::record::{
     Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
@@ -66,26 +66,26 @@ impl Dialect for MySql {
         "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION".into_sql_str()
     }
 
-    async fn migrate(conn: &mut MySqlConnection) -> Result<(), Error> {
+    async fn migrate(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {
         schema::migrate(conn).await
     }
 
-    async fn inspect(conn: &mut MySqlConnection) -> Result<(), Error> {
+    async fn inspect(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {
         schema::inspect(conn).await
     }
 
-    async fn read(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<Option<Record>> {
+    async fn read(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Option<Record>> {
         claim::read(conn, key).await
     }
 
     async fn claim(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
     ) -> sqlx::Result<Claimed<Self::Token>> {
         claim::claim(conn, claim).await
     }
 
-    async fn reserve(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
+    async fn reserve(On { conn, .. }: On<'_, Self>, claim: &Claim<'_>) -> sqlx::Result<()> {
         claim::reserve(conn, claim).await
     }
 
@@ -93,17 +93,17 @@ impl Dialect for MySql {
         sqlx::raw_sql(statements).execute(conn).await.map(drop)
     }
 
-    async fn undo_body(conn: &mut MySqlConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
+    async fn undo_body(On { conn, .. }: On<'_, Self>, claim: &Claim<'_>) -> sqlx::Result<()> {
         mark::go_back(conn, claim.joined).await
     }
 
-    async fn check_deferred(_: &mut MySqlConnection) -> sqlx::Result<()> {
+    async fn check_deferred(_: On<'_, Self>) -> sqlx::Result<()> {
         // Unique constraints are never deferred here.
         Ok(())
     }
 
     async fn finish(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         (): &(),
         finish: &Finish<'_>,
@@ -112,7 +112,7 @@ impl Dialect for MySql {
     }
 
     async fn still_ours(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         _: Option<&()>,
     ) -> sqlx::Result<Standing> {
@@ -120,7 +120,7 @@ impl Dialect for MySql {
     }
 
     async fn lease(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
     ) -> sqlx::Result<Option<Attempt>> {
@@ -128,7 +128,7 @@ impl Dialect for MySql {
     }
 
     async fn take_over(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         claim: &Claim<'_>,
         lease: Duration,
         seen: i64,
@@ -137,7 +137,7 @@ impl Dialect for MySql {
     }
 
     async fn renew(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         lease: Duration,
@@ -146,7 +146,7 @@ impl Dialect for MySql {
     }
 
     async fn release(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         why: &str,
@@ -154,12 +154,16 @@ impl Dialect for MySql {
         finish::release(conn, key, holder, why).await
     }
 
-    async fn discard(conn: &mut MySqlConnection, key: &str, holder: &Holder) -> sqlx::Result<bool> {
+    async fn discard(
+        On { conn, .. }: On<'_, Self>,
+        key: &str,
+        holder: &Holder,
+    ) -> sqlx::Result<bool> {
         finish::discard(conn, key, holder).await
     }
 
     async fn finish_lease(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         finish: &Finish<'_>,
@@ -167,12 +171,12 @@ impl Dialect for MySql {
         finish::finish_lease(conn, key, holder, finish).await
     }
 
-    async fn steps(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<Vec<Step>> {
+    async fn steps(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Vec<Step>> {
         step::steps(conn, key).await
     }
 
     async fn record_step(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -181,7 +185,7 @@ impl Dialect for MySql {
     }
 
     async fn finish_step(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         holder: &Holder,
         step: &Step,
@@ -189,32 +193,36 @@ impl Dialect for MySql {
         step::finish(conn, key, holder, step).await
     }
 
-    async fn doubt(conn: &mut MySqlConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {
+    async fn doubt(
+        On { conn, .. }: On<'_, Self>,
+        claim: &Claim<'_>,
+        why: &str,
+    ) -> sqlx::Result<()> {
         finish::doubt(conn, claim, why).await
     }
 
     async fn resolve_done(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         key: &str,
         result: &[u8],
     ) -> sqlx::Result<bool> {
         upkeep::resolve_done(conn, key, result).await
     }
 
-    async fn resolve_again(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<bool> {
+    async fn resolve_again(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<bool> {
         upkeep::resolve_again(conn, key).await
     }
 
-    async fn resolve_forget(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<bool> {
+    async fn resolve_forget(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<bool> {
         upkeep::resolve_forget(conn, key).await
     }
 
-    async fn purge(conn: &mut MySqlConnection, limit: u32) -> sqlx::Result<u64> {
+    async fn purge(On { conn, .. }: On<'_, Self>, limit: u32) -> sqlx::Result<u64> {
         upkeep::purge(conn, limit).await
     }
 
     async fn describe(
-        conn: &mut MySqlConnection,
+        On { conn, .. }: On<'_, Self>,
         violated: Violated,
         wanted: &Unique,
     ) -> sqlx::Result<Violated> {

@@ -1,9 +1,9 @@
 //! What operators read. Reserved rows are not there for them.
 
-use sqlx::mysql::MySqlConnection;
 use sqlx::{MySql, Row};
 
 use super::sql::{now, reserved};
+use crate::dialect::On;
 use crate::dialect::operators::{
     CountRow, KeyRow, OperatorReads, StepRow, Wanted, count_row, key_row, state, step_row,
 };
@@ -58,7 +58,7 @@ macro_rules! keys {
 }
 
 impl OperatorReads for MySql {
-    async fn keys(conn: &mut MySqlConnection, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
+    async fn keys(On { conn, .. }: On<'_, Self>, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
         let rows = sqlx::query(concat!(
             keys!(),
             " AND k.`key` >= ? AND k.`key` > ? AND k.`key` < ? AND (? & (1 << (",
@@ -80,7 +80,7 @@ impl OperatorReads for MySql {
         rows.iter().map(|row| key_row!(row)).collect()
     }
 
-    async fn key(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<Option<KeyRow>> {
+    async fn key(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Option<KeyRow>> {
         let row = sqlx::query(concat!(keys!(), " AND k.`key` = ?"))
             .bind(key.as_bytes())
             .fetch_optional(conn)
@@ -88,7 +88,7 @@ impl OperatorReads for MySql {
         row.map(|row| key_row!(row)).transpose()
     }
 
-    async fn key_steps(conn: &mut MySqlConnection, key: &str) -> sqlx::Result<Vec<StepRow>> {
+    async fn key_steps(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Vec<StepRow>> {
         let rows = sqlx::query(concat!(
             "SELECT CONVERT(s.name USING utf8mb4) AS name, fence, LENGTH(result) AS result_bytes, ",
             millis!("s.at"),
@@ -100,7 +100,7 @@ impl OperatorReads for MySql {
         rows.iter().map(|row| step_row!(row)).collect()
     }
 
-    async fn counts(conn: &mut MySqlConnection) -> sqlx::Result<Vec<CountRow>> {
+    async fn counts(On { conn, .. }: On<'_, Self>) -> sqlx::Result<Vec<CountRow>> {
         let rows = sqlx::query(concat!(
             "SELECT CONVERT(job USING utf8mb4) AS job, state, COUNT(*) AS number, \
              CAST(SUM(attempts > 1) AS SIGNED) AS retried, MAX(age) AS oldest \

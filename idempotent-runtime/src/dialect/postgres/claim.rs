@@ -1,9 +1,8 @@
 //! Transactional jobs: the claim, how long it waits, and the completion.
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
 
-use super::{TransactionId, interval, lock_timeout};
+use super::{On, TransactionId, interval, lock_timeout};
 use crate::ledger::record::{Claim, Claimed, Finish, Finished};
 
 /// Inserts the key's row, or waits for the transaction that has inserted it: if that one rolls back,
@@ -15,12 +14,10 @@ use crate::ledger::record::{Claim, Claimed, Finish, Finished};
 /// and the limit with it.
 ///
 /// The conflict target is named: a bare `DO NOTHING` would swallow any constraint's violation.
-pub(super) async fn claim(
-    conn: &mut PgConnection,
-    claim: &Claim<'_>,
-) -> sqlx::Result<Claimed<TransactionId>> {
-    let row = sqlx::query(
-        "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value), \
+pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
+    let row = on
+        .query(
+            "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value), \
          waiting AS MATERIALIZED ( \
            SELECT prior.value, set_config('lock_timeout', $5, true) FROM prior) \
          INSERT INTO idempotent_keys \
@@ -29,14 +26,14 @@ pub(super) async fn claim(
          ON CONFLICT (key) DO NOTHING \
          RETURNING pg_current_xact_id()::text, \
            set_config('lock_timeout', (SELECT value FROM waiting), true)",
-    )
-    .bind(claim.key.as_str())
-    .bind(claim.job)
-    .bind(claim.inputs)
-    .bind(&claim.owner[..])
-    .bind(lock_timeout(claim.lock_wait))
-    .fetch_optional(conn)
-    .await?;
+        )
+        .bind(claim.key.as_str())
+        .bind(claim.job)
+        .bind(claim.inputs)
+        .bind(&claim.owner[..])
+        .bind(lock_timeout(claim.lock_wait))
+        .fetch_optional(on.conn)
+        .await?;
     match row {
         Some(row) => Ok(Claimed::Fresh(TransactionId(row.try_get(0)?))),
         None => Ok(Claimed::Taken(None)),
@@ -46,24 +43,25 @@ pub(super) async fn claim(
 /// Fails in an aborted transaction, where a COMMIT alone would report success and keep nothing; and
 /// finds no row outside of the claim's transaction, in whose place none or another may be open.
 pub(super) async fn finish(
-    conn: &mut PgConnection,
+    on: On<'_>,
     claim: &Claim<'_>,
     TransactionId(id): &TransactionId,
     finish: &Finish<'_>,
 ) -> sqlx::Result<Finished> {
-    let done = sqlx::query(
-        "UPDATE idempotent_keys SET status = 1, result = $3, finished_at = clock_timestamp(), \
+    let done = on
+        .query(
+            "UPDATE idempotent_keys SET status = 1, result = $3, finished_at = clock_timestamp(), \
            forget_at = clock_timestamp() + $4 \
          WHERE key = $1 AND status = 0 AND owner = $2 \
            AND pg_current_xact_id_if_assigned()::text = $5",
-    )
-    .bind(claim.key.as_str())
-    .bind(&claim.owner[..])
-    .bind(finish.result)
-    .bind(finish.retain.map(interval))
-    .bind(id)
-    .execute(conn)
-    .await?;
+        )
+        .bind(claim.key.as_str())
+        .bind(&claim.owner[..])
+        .bind(finish.result)
+        .bind(finish.retain.map(interval))
+        .bind(id)
+        .execute(on.conn)
+        .await?;
     Ok(if done.rows_affected() == 1 {
         Finished::Done
     } else {

@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 
 use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgDatabaseError};
+use sqlx::postgres::PgDatabaseError;
 
+use super::On;
 use crate::dialect::{Violated, database_error};
 use crate::site::Unique;
 
@@ -22,14 +23,14 @@ pub(super) fn violated(link: &(dyn StdError + 'static)) -> Option<Violated> {
 /// Looks up the table and the columns of a violated index; and those of the partitioned tables
 /// above, for an insert into one reports the partition's own index and table.
 pub(super) async fn describe(
-    conn: &mut PgConnection,
+    on: On<'_>,
     violated: Violated,
     wanted: &Unique,
 ) -> sqlx::Result<Violated> {
     if wanted.is(&violated) {
         return Ok(violated);
     }
-    let rows = sqlx::query(
+    let rows = on.query(
         "WITH RECURSIVE up AS ( \
            SELECT i.oid AS index_, 0 AS level FROM pg_class i \
              JOIN pg_namespace n ON n.oid = i.relnamespace \
@@ -47,7 +48,7 @@ pub(super) async fn describe(
     )
     .bind(&violated.name)
     .bind(&violated.schema)
-    .fetch_all(conn)
+    .fetch_all(on.conn)
     .await?;
     let mut first = None;
     for row in rows {

@@ -1,6 +1,7 @@
 //! PostgreSQL: the claim is an inserted row, which every other claim of the key waits on.
 //!
 //! - `transaction`: how transactions begin, and how an escape from one shows.
+//! - `on`: how statements are sent.
 //! - `claim`: transactional jobs: the claim, its wait, and the completion.
 //! - `lease`: leased jobs. `steps`: their recovery points.
 //! - `upkeep`: reading, resolving and forgetting keys. `operators`: what operators read.
@@ -16,6 +17,7 @@ mod claim;
 mod constraint;
 mod fault;
 mod lease;
+mod on;
 mod operators;
 mod schema;
 mod steps;
@@ -35,6 +37,8 @@ use crate::ledger::record::{
     Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
 };
 use crate::site::Unique;
+
+type On<'a> = super::On<'a, Postgres>;
 
 pub use schema::POSTGRES_SCHEMA;
 
@@ -62,150 +66,137 @@ impl Dialect for Postgres {
         transaction::begin(false)
     }
 
-    async fn migrate(conn: &mut PgConnection) -> Result<(), Error> {
-        schema::migrate(conn).await
+    async fn migrate(on: On<'_>) -> Result<(), Error> {
+        schema::migrate(on).await
     }
 
-    async fn inspect(conn: &mut PgConnection) -> Result<(), Error> {
-        schema::inspect(conn).await
+    async fn inspect(on: On<'_>) -> Result<(), Error> {
+        schema::inspect(on).await
     }
 
-    async fn read(conn: &mut PgConnection, key: &str) -> sqlx::Result<Option<Record>> {
-        upkeep::read(conn, key).await
+    async fn read(on: On<'_>, key: &str) -> sqlx::Result<Option<Record>> {
+        upkeep::read(on, key).await
     }
 
-    async fn claim(
-        conn: &mut PgConnection,
-        claim: &Claim<'_>,
-    ) -> sqlx::Result<Claimed<TransactionId>> {
-        claim::claim(conn, claim).await
+    async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
+        claim::claim(on, claim).await
     }
 
     async fn run_raw(conn: &mut PgConnection, statements: SqlStr) -> sqlx::Result<()> {
         sqlx::raw_sql(statements).execute(conn).await.map(drop)
     }
 
-    async fn undo_body(conn: &mut PgConnection, claim: &Claim<'_>) -> sqlx::Result<()> {
-        transaction::back_to_mark(conn, claim.joined).await
+    async fn in_raw_transaction(on: On<'_>) -> sqlx::Result<bool> {
+        transaction::is_raw(on).await
     }
 
-    async fn check_deferred(conn: &mut PgConnection) -> sqlx::Result<()> {
-        transaction::check_deferred(conn).await
+    async fn undo_body(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<()> {
+        transaction::back_to_mark(on, claim.joined).await
+    }
+
+    async fn check_deferred(on: On<'_>) -> sqlx::Result<()> {
+        transaction::check_deferred(on).await
     }
 
     async fn finish(
-        conn: &mut PgConnection,
+        on: On<'_>,
         claim: &Claim<'_>,
         token: &TransactionId,
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
-        claim::finish(conn, claim, token, finish).await
+        claim::finish(on, claim, token, finish).await
     }
 
     async fn still_ours(
-        conn: &mut PgConnection,
+        on: On<'_>,
         claim: &Claim<'_>,
         token: Option<&TransactionId>,
     ) -> sqlx::Result<Standing> {
-        transaction::still_ours(conn, claim, token).await
+        transaction::still_ours(on, claim, token).await
     }
 
     async fn lease(
-        conn: &mut PgConnection,
+        on: On<'_>,
         claim: &Claim<'_>,
         lease: Duration,
     ) -> sqlx::Result<Option<Attempt>> {
-        lease::lease(conn, claim, lease).await
+        lease::lease(on, claim, lease).await
     }
 
     async fn take_over(
-        conn: &mut PgConnection,
+        on: On<'_>,
         claim: &Claim<'_>,
         lease: Duration,
         seen: i64,
     ) -> sqlx::Result<Option<Attempt>> {
-        lease::take_over(conn, claim, lease, seen).await
+        lease::take_over(on, claim, lease, seen).await
     }
 
-    async fn renew(
-        conn: &mut PgConnection,
-        key: &str,
-        holder: &Holder,
-        lease: Duration,
-    ) -> sqlx::Result<bool> {
-        lease::renew(conn, key, holder, lease).await
+    async fn renew(on: On<'_>, key: &str, holder: &Holder, lease: Duration) -> sqlx::Result<bool> {
+        lease::renew(on, key, holder, lease).await
     }
 
-    async fn release(
-        conn: &mut PgConnection,
-        key: &str,
-        holder: &Holder,
-        why: &str,
-    ) -> sqlx::Result<bool> {
-        lease::release(conn, key, holder, why).await
+    async fn release(on: On<'_>, key: &str, holder: &Holder, why: &str) -> sqlx::Result<bool> {
+        lease::release(on, key, holder, why).await
     }
 
-    async fn discard(conn: &mut PgConnection, key: &str, holder: &Holder) -> sqlx::Result<bool> {
-        lease::discard(conn, key, holder).await
+    async fn discard(on: On<'_>, key: &str, holder: &Holder) -> sqlx::Result<bool> {
+        lease::discard(on, key, holder).await
     }
 
     async fn finish_lease(
-        conn: &mut PgConnection,
+        on: On<'_>,
         key: &str,
         holder: &Holder,
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
-        lease::finish(conn, key, holder, finish).await
+        lease::finish(on, key, holder, finish).await
     }
 
-    async fn steps(conn: &mut PgConnection, key: &str) -> sqlx::Result<Vec<Step>> {
-        steps::steps(conn, key).await
+    async fn steps(on: On<'_>, key: &str) -> sqlx::Result<Vec<Step>> {
+        steps::steps(on, key).await
     }
 
     async fn record_step(
-        conn: &mut PgConnection,
+        on: On<'_>,
         key: &str,
         holder: &Holder,
         step: &Step,
     ) -> sqlx::Result<Finished> {
-        steps::record(conn, key, holder, step).await
+        steps::record(on, key, holder, step).await
     }
 
     async fn finish_step(
-        conn: &mut PgConnection,
+        on: On<'_>,
         key: &str,
         holder: &Holder,
         step: &Step,
     ) -> sqlx::Result<Finished> {
-        steps::finish(conn, key, holder, step).await
+        steps::finish(on, key, holder, step).await
     }
 
-    async fn doubt(conn: &mut PgConnection, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {
-        upkeep::doubt(conn, claim, why).await
+    async fn doubt(on: On<'_>, claim: &Claim<'_>, why: &str) -> sqlx::Result<()> {
+        upkeep::doubt(on, claim, why).await
     }
 
-    async fn resolve_done(conn: &mut PgConnection, key: &str, result: &[u8]) -> sqlx::Result<bool> {
-        upkeep::resolve_done(conn, key, result).await
+    async fn resolve_done(on: On<'_>, key: &str, result: &[u8]) -> sqlx::Result<bool> {
+        upkeep::resolve_done(on, key, result).await
     }
 
-    async fn resolve_again(conn: &mut PgConnection, key: &str) -> sqlx::Result<bool> {
-        upkeep::resolve_again(conn, key).await
+    async fn resolve_again(on: On<'_>, key: &str) -> sqlx::Result<bool> {
+        upkeep::resolve_again(on, key).await
     }
 
-    async fn resolve_forget(conn: &mut PgConnection, key: &str) -> sqlx::Result<bool> {
-        upkeep::resolve_forget(conn, key).await
+    async fn resolve_forget(on: On<'_>, key: &str) -> sqlx::Result<bool> {
+        upkeep::resolve_forget(on, key).await
     }
 
-    async fn purge(conn: &mut PgConnection, limit: u32) -> sqlx::Result<u64> {
-        upkeep::purge(conn, limit).await
+    async fn purge(on: On<'_>, limit: u32) -> sqlx::Result<u64> {
+        upkeep::purge(on, limit).await
     }
 
-    async fn describe(
-        conn: &mut PgConnection,
-        violated: Violated,
-        wanted: &Unique,
-    ) -> sqlx::Result<Violated> {
-        constraint::describe(conn, violated, wanted).await
+    async fn describe(on: On<'_>, violated: Violated, wanted: &Unique) -> sqlx::Result<Violated> {
+        constraint::describe(on, violated, wanted).await
     }
 
     fn fault(error: &sqlx::Error) -> Fault {

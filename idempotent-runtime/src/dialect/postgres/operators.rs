@@ -1,8 +1,8 @@
 //! What operators read. Times are those of the statement's start, so that one list has one clock.
 
-use sqlx::postgres::PgConnection;
 use sqlx::{Postgres, Row};
 
+use super::On;
 use crate::dialect::operators::{
     CountRow, KeyRow, OperatorReads, StepRow, Wanted, count_row, key_row, state, step_row,
 };
@@ -44,8 +44,8 @@ macro_rules! keys {
 }
 
 impl OperatorReads for Postgres {
-    async fn keys(conn: &mut PgConnection, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
-        let rows = sqlx::query(concat!(
+    async fn keys(on: On<'_>, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
+        let rows = on.query(concat!(
             "SELECT * FROM (",
             keys!(),
             ") AS keys WHERE key >= $1 AND key > $2 AND key < $3 AND ($4 & (1::bigint << state::int)) <> 0 \
@@ -60,40 +60,42 @@ impl OperatorReads for Postgres {
         .bind(wanted.at_least_old)
         .bind(wanted.at_most_old)
         .bind(wanted.limit)
-        .fetch_all(conn)
+        .fetch_all(on.conn)
         .await?;
         rows.iter().map(|row| key_row!(row)).collect()
     }
 
-    async fn key(conn: &mut PgConnection, key: &str) -> sqlx::Result<Option<KeyRow>> {
-        let row = sqlx::query(concat!(keys!(), " WHERE key = $1"))
+    async fn key(on: On<'_>, key: &str) -> sqlx::Result<Option<KeyRow>> {
+        let row = on
+            .query(concat!(keys!(), " WHERE key = $1"))
             .bind(key)
-            .fetch_optional(conn)
+            .fetch_optional(on.conn)
             .await?;
         row.map(|row| key_row!(row)).transpose()
     }
 
-    async fn key_steps(conn: &mut PgConnection, key: &str) -> sqlx::Result<Vec<StepRow>> {
-        let rows = sqlx::query(concat!(
-            "SELECT name, fence, octet_length(result)::bigint AS result_bytes, ",
-            millis!("at"),
-            " FROM idempotent_steps AS steps WHERE key = $1 ORDER BY steps.at, name"
-        ))
-        .bind(key)
-        .fetch_all(conn)
-        .await?;
+    async fn key_steps(on: On<'_>, key: &str) -> sqlx::Result<Vec<StepRow>> {
+        let rows = on
+            .query(concat!(
+                "SELECT name, fence, octet_length(result)::bigint AS result_bytes, ",
+                millis!("at"),
+                " FROM idempotent_steps AS steps WHERE key = $1 ORDER BY steps.at, name"
+            ))
+            .bind(key)
+            .fetch_all(on.conn)
+            .await?;
         rows.iter().map(|row| step_row!(row)).collect()
     }
 
-    async fn counts(conn: &mut PgConnection) -> sqlx::Result<Vec<CountRow>> {
-        let rows = sqlx::query(concat!(
+    async fn counts(on: On<'_>) -> sqlx::Result<Vec<CountRow>> {
+        let rows = on.query(concat!(
             "SELECT job, state, count(*) AS number, count(*) FILTER (WHERE attempts > 1) AS retried, \
                max(now - first_at) AS oldest \
              FROM (",
             keys!(),
             ") AS keys GROUP BY job, state ORDER BY job, state"
         ))
-        .fetch_all(conn)
+        .fetch_all(on.conn)
         .await?;
         rows.iter().map(|row| count_row!(row)).collect()
     }

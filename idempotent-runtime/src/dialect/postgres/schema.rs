@@ -3,6 +3,8 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{Postgres, Row};
 
+use super::On;
+use super::transaction::has_code;
 use crate::dialect::SCHEMA_VERSION;
 use crate::error::Error;
 use crate::ledger::failed::IntoFailed as _;
@@ -20,25 +22,26 @@ const OLDEST: u32 = 130_000;
 
 /// Inside a transaction of ours. The lock ends with it, on every path; sqlx's own migrator takes
 /// another one, so that the two do not wait for each other.
-pub(super) async fn migrate(conn: &mut PgConnection) -> Result<(), Error> {
+pub(super) async fn migrate(mut on: On<'_>) -> Result<(), Error> {
     let failed = |error: sqlx::Error| error.into_failed::<Postgres>("creating the ledger's tables");
-    refuse_old(conn)?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+    refuse_old(on.conn)?;
+    on.query("SELECT pg_advisory_xact_lock($1)")
         .bind(MIGRATION_LOCK)
-        .execute(&mut *conn)
+        .execute(&mut *on.conn)
         .await
         .map_err(failed)?;
     // An error would end the transaction, so the table is looked up first.
-    let there: bool = sqlx::query_scalar("SELECT to_regclass('idempotent_meta') IS NOT NULL")
-        .fetch_one(&mut *conn)
+    let there: bool = on
+        .scalar("SELECT to_regclass('idempotent_meta') IS NOT NULL")
+        .fetch_one(&mut *on.conn)
         .await
         .map_err(failed)?;
     if there {
-        let found: i32 =
-            sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM idempotent_meta")
-                .fetch_one(&mut *conn)
-                .await
-                .map_err(failed)?;
+        let found: i32 = on
+            .scalar("SELECT coalesce(max(version), 0) FROM idempotent_meta")
+            .fetch_one(&mut *on.conn)
+            .await
+            .map_err(failed)?;
         if found > SCHEMA_VERSION {
             return Err(Error::SchemaVersion {
                 found,
@@ -49,19 +52,20 @@ pub(super) async fn migrate(conn: &mut PgConnection) -> Result<(), Error> {
             return Ok(());
         }
     }
-    refuse_read_only(conn).await?;
+    refuse_read_only(on.again()).await?;
     sqlx::raw_sql(POSTGRES_SCHEMA)
-        .execute(conn)
+        .execute(on.conn)
         .await
         .map(drop)
         .map_err(failed)
 }
 
-pub(super) async fn inspect(conn: &mut PgConnection) -> Result<(), Error> {
-    refuse_old(conn)?;
-    refuse_read_only(conn).await?;
-    let found: i32 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM idempotent_meta")
-        .fetch_one(conn)
+pub(super) async fn inspect(mut on: On<'_>) -> Result<(), Error> {
+    refuse_old(on.conn)?;
+    refuse_read_only(on.again()).await?;
+    let found: i32 = on
+        .scalar("SELECT coalesce(max(version), 0) FROM idempotent_meta")
+        .fetch_one(on.conn)
         .await
         .map_err(|error| error.into_failed::<Postgres>("reading the schema's version"))?;
     if found == SCHEMA_VERSION {
@@ -85,15 +89,28 @@ fn refuse_old(conn: &PgConnection) -> Result<(), Error> {
     }
 }
 
+/// The first statement of a store: where its name is not there, or is another client's, a pooler is
+/// in between.
+fn not_kept(error: sqlx::Error) -> Error {
+    if has_code(&error, &["26000", "42P05"]) {
+        return Error::Unsupported {
+            problem: "its connections go through a pooler that gives each transaction another \
+                      session: say `transaction_pooling(true)` on the store"
+                .to_owned(),
+        };
+    }
+    error.into_failed::<Postgres>("asking whether the server takes writes")
+}
+
 /// A replica answers reads, and would refuse each claim.
-async fn refuse_read_only(conn: &mut PgConnection) -> Result<(), Error> {
-    let row =
-        sqlx::query("SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'")
-            .fetch_one(conn)
-            .await;
+async fn refuse_read_only(on: On<'_>) -> Result<(), Error> {
+    let row = on
+        .query("SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'")
+        .fetch_one(on.conn)
+        .await;
     let (replica, read_only): (bool, bool) = row
         .and_then(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
-        .map_err(|error| error.into_failed::<Postgres>("asking whether the server takes writes"))?;
+        .map_err(not_kept)?;
     let problem = if replica {
         "it is a read-only replica: connect to the primary server (`target_session_attrs` is not \
          enough where the pool's connections outlive a failover)"

@@ -1,9 +1,8 @@
 //! Recovery points of leased jobs.
 
-use sqlx::postgres::PgConnection;
 use sqlx::{Row, SqlSafeStr, SqlStr};
 
-use super::transaction;
+use super::{On, transaction};
 use crate::ledger::record::{Finished, Holder, Step};
 
 /// Fence and record in one statement. The key's row is locked, not only looked at: an attempt that
@@ -24,10 +23,11 @@ macro_rules! record {
     };
 }
 
-pub(super) async fn steps(conn: &mut PgConnection, key: &str) -> sqlx::Result<Vec<Step>> {
-    let rows = sqlx::query("SELECT name, result FROM idempotent_steps WHERE key = $1 ORDER BY at")
+pub(super) async fn steps(on: On<'_>, key: &str) -> sqlx::Result<Vec<Step>> {
+    let rows = on
+        .query("SELECT name, result FROM idempotent_steps WHERE key = $1 ORDER BY at")
         .bind(key)
-        .fetch_all(conn)
+        .fetch_all(on.conn)
         .await?;
     rows.iter()
         .map(|row| {
@@ -40,13 +40,13 @@ pub(super) async fn steps(conn: &mut PgConnection, key: &str) -> sqlx::Result<Ve
 }
 
 pub(super) async fn record(
-    conn: &mut PgConnection,
+    mut on: On<'_>,
     key: &str,
     holder: &Holder,
     step: &Step,
 ) -> sqlx::Result<Finished> {
     let sql = record!().into_sql_str();
-    Ok(if insert(conn, sql, key, holder, step).await? {
+    Ok(if insert(on.again(), sql, key, holder, step).await? {
         Finished::Done
     } else {
         Finished::Lost
@@ -55,32 +55,33 @@ pub(super) async fn record(
 
 /// Within the step's transaction, as its last statement; outside of it, nothing is recorded.
 pub(super) async fn finish(
-    conn: &mut PgConnection,
+    mut on: On<'_>,
     key: &str,
     holder: &Holder,
     step: &Step,
 ) -> sqlx::Result<Finished> {
     let sql = record!("AND current_setting('idempotent.mark', true) = 'open'").into_sql_str();
-    if insert(conn, sql, key, holder, step).await? {
+    if insert(on.again(), sql, key, holder, step).await? {
         return Ok(Finished::Done);
     }
-    transaction::lost_or_escaped(conn).await
+    transaction::lost_or_escaped(on).await
 }
 
 async fn insert(
-    conn: &mut PgConnection,
+    on: On<'_>,
     sql: SqlStr,
     key: &str,
     holder: &Holder,
     step: &Step,
 ) -> sqlx::Result<bool> {
-    let done = sqlx::query(sql)
+    let done = on
+        .query(sql)
         .bind(key)
         .bind(&holder.owner[..])
         .bind(holder.fence)
         .bind(&step.name)
         .bind(&step.result)
-        .execute(conn)
+        .execute(on.conn)
         .await?;
     Ok(done.rows_affected() == 1)
 }

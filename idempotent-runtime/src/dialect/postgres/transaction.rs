@@ -1,10 +1,9 @@
 //! How transactions begin, and how an escape from one shows.
 
-use sqlx::postgres::PgConnection;
-use sqlx::{Database, Postgres, SqlSafeStr, SqlStr};
+use sqlx::{Database, Postgres, Row, SqlSafeStr, SqlStr};
 use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
 
-use super::TransactionId;
+use super::{On, TransactionId};
 use crate::ledger::record::{Claim, Finished, Standing};
 
 type Manager = <Postgres as Database>::TransactionManager;
@@ -34,33 +33,42 @@ pub(super) fn begin(mark: bool) -> SqlStr {
     }
 }
 
+/// Whether a transaction is open that an earlier message began. (In the simple protocol: a statement
+/// in two messages would be in none twice.)
+pub(super) async fn is_raw(on: On<'_>) -> sqlx::Result<bool> {
+    let row = sqlx::raw_sql("SELECT now() <> statement_timestamp()")
+        .fetch_one(on.conn)
+        .await?;
+    row.try_get(0)
+}
+
 /// Undoes what came after the mark; works in a transaction that an error has aborted, too.
 ///
 /// A joined job's mark is the savepoint that it runs in. Its claim goes with the body's writes: what
 /// is undone here leaves no key behind in any case.
-pub(super) async fn back_to_mark(conn: &mut PgConnection, joined: bool) -> sqlx::Result<()> {
+pub(super) async fn back_to_mark(on: On<'_>, joined: bool) -> sqlx::Result<()> {
     let undo = if joined {
-        rollback_ansi_transaction_sql(Manager::get_transaction_depth(conn))
+        rollback_ansi_transaction_sql(Manager::get_transaction_depth(on.conn))
     } else {
         "ROLLBACK TO SAVEPOINT idempotent_mark".into_sql_str()
     };
-    sqlx::raw_sql(undo).execute(conn).await.map(drop)
+    sqlx::raw_sql(undo).execute(on.conn).await.map(drop)
 }
 
-pub(super) async fn check_deferred(conn: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("SET CONSTRAINTS ALL IMMEDIATE")
-        .execute(conn)
+pub(super) async fn check_deferred(on: On<'_>) -> sqlx::Result<()> {
+    on.query("SET CONSTRAINTS ALL IMMEDIATE")
+        .execute(on.conn)
         .await
         .map(drop)
 }
 
 /// Why a marked transaction's last statement found no row: the key is another attempt's, or the
 /// transaction another one.
-pub(super) async fn lost_or_escaped(conn: &mut PgConnection) -> sqlx::Result<Finished> {
-    let marked: Option<bool> =
-        sqlx::query_scalar("SELECT current_setting('idempotent.mark', true) = 'open'")
-            .fetch_one(conn)
-            .await?;
+pub(super) async fn lost_or_escaped(on: On<'_>) -> sqlx::Result<Finished> {
+    let marked: Option<bool> = on
+        .scalar("SELECT current_setting('idempotent.mark', true) = 'open'")
+        .fetch_one(on.conn)
+        .await?;
     Ok(if marked == Some(true) {
         Finished::Lost
     } else {
@@ -70,7 +78,7 @@ pub(super) async fn lost_or_escaped(conn: &mut PgConnection) -> sqlx::Result<Fin
 
 /// Whether the transaction that a failed body leaves is the one that it was given.
 pub(super) async fn still_ours(
-    conn: &mut PgConnection,
+    on: On<'_>,
     claim: &Claim<'_>,
     token: Option<&TransactionId>,
 ) -> sqlx::Result<Standing> {
@@ -78,9 +86,9 @@ pub(super) async fn still_ours(
         && !claim.mark
         && !claim.joined
     {
-        return still_unmarked(conn, id).await.map(standing);
+        return still_unmarked(on, id).await.map(standing);
     }
-    match back_to_mark(conn, claim.joined).await {
+    match back_to_mark(on, claim.joined).await {
         Ok(()) => Ok(Standing::Open),
         // No such savepoint; no transaction at all.
         Err(error) if has_code(&error, &["3B001", "25P01"]) => Ok(Standing::Escaped),
@@ -97,30 +105,31 @@ fn standing(ours: bool) -> Standing {
 }
 
 /// The same without a mark: by the transaction's number.
-async fn still_unmarked(
-    conn: &mut PgConnection,
-    TransactionId(id): &TransactionId,
-) -> sqlx::Result<bool> {
-    let same =
-        sqlx::query_scalar::<_, Option<bool>>("SELECT pg_current_xact_id_if_assigned()::text = $1")
-            .bind(id)
-            .fetch_one(&mut *conn)
-            .await;
+async fn still_unmarked(on: On<'_>, TransactionId(id): &TransactionId) -> sqlx::Result<bool> {
+    let same = on
+        .scalar::<Option<bool>>("SELECT pg_current_xact_id_if_assigned()::text = $1")
+        .bind(id)
+        .fetch_one(&mut *on.conn)
+        .await;
     match same {
         Ok(same) => return Ok(same == Some(true)),
         Err(error) if !has_code(&error, &["25P02"]) => return Err(error),
         Err(_) => {}
     }
     // Aborted by an error, and silent until it is rolled back; then the server knows how it ended.
-    Manager::rollback(conn).await?;
-    let ended: Option<String> = sqlx::query_scalar("SELECT pg_xact_status($1::text::xid8)")
+    Manager::rollback(on.conn).await?;
+    if on.pooled {
+        Manager::begin(on.conn, Some("BEGIN".into_sql_str())).await?;
+    }
+    let ended: Option<String> = on
+        .scalar("SELECT pg_xact_status($1::text::xid8)")
         .bind(id)
-        .fetch_one(conn)
+        .fetch_one(on.conn)
         .await?;
     Ok(ended.as_deref() != Some("committed"))
 }
 
-fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
+pub(super) fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     error
         .as_database_error()
         .and_then(sqlx::error::DatabaseError::code)

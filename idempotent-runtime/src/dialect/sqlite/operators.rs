@@ -1,8 +1,8 @@
 //! What operators read, on SQLite. (`julianday('now')` stands still within a statement.)
 
-use sqlx::sqlite::SqliteConnection;
 use sqlx::{Row, Sqlite};
 
+use crate::dialect::On;
 use crate::dialect::operators::{
     CountRow, KeyRow, OperatorReads, StepRow, Wanted, count_row, key_row, state, step_row,
 };
@@ -22,7 +22,7 @@ macro_rules! keys {
 }
 
 impl OperatorReads for Sqlite {
-    async fn keys(conn: &mut SqliteConnection, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
+    async fn keys(On { conn, .. }: On<'_, Self>, wanted: &Wanted<'_>) -> sqlx::Result<Vec<KeyRow>> {
         let rows = sqlx::query(concat!(
             "SELECT * FROM (",
             keys!(),
@@ -42,7 +42,7 @@ impl OperatorReads for Sqlite {
         rows.iter().map(|row| key_row!(row)).collect()
     }
 
-    async fn key(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Option<KeyRow>> {
+    async fn key(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Option<KeyRow>> {
         let row = sqlx::query(concat!(keys!(), " WHERE key = ?"))
             .bind(key)
             .fetch_optional(conn)
@@ -50,7 +50,7 @@ impl OperatorReads for Sqlite {
         row.map(|row| key_row!(row)).transpose()
     }
 
-    async fn key_steps(conn: &mut SqliteConnection, key: &str) -> sqlx::Result<Vec<StepRow>> {
+    async fn key_steps(On { conn, .. }: On<'_, Self>, key: &str) -> sqlx::Result<Vec<StepRow>> {
         let rows = sqlx::query(
             "SELECT name, fence, at, length(result) AS result_bytes FROM idempotent_steps \
              WHERE key = ? ORDER BY at, name",
@@ -61,7 +61,7 @@ impl OperatorReads for Sqlite {
         rows.iter().map(|row| step_row!(row)).collect()
     }
 
-    async fn counts(conn: &mut SqliteConnection) -> sqlx::Result<Vec<CountRow>> {
+    async fn counts(On { conn, .. }: On<'_, Self>) -> sqlx::Result<Vec<CountRow>> {
         let rows = sqlx::query(concat!(
             "SELECT job, state, count(*) AS number, sum(attempts > 1) AS retried, \
              max(now - first_at) AS oldest FROM (",
