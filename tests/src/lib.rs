@@ -9,4 +9,5 @@ pub mod mysql;
 pub mod postgres;
 pub mod runner;
 pub mod sqlite;
+pub mod worker;
 pub mod world;
