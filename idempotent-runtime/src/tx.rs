@@ -67,7 +67,9 @@ impl<'a, DB: Backend> Tx<'a, DB> {
     /// Begins: with `statement`, or a savepoint where there is none.
     pub(crate) async fn begin(&mut self, statement: Option<SqlStr>) -> sqlx::Result<()> {
         self.state = State::Beginning;
-        let begun = if statement.is_some() {
+        // SQLite's worker undoes a begin that nobody waits for, and waits for whoever does: a future
+        // that is kept, and not polled, would hold it for ever.
+        let begun = if statement.is_some() || DB::ONE_WRITER {
             DB::TransactionManager::begin(self.conn(), statement).await
         } else {
             // What sqlx does when this future is dropped must not be done, so it is not dropped

@@ -12,4 +12,5 @@ pub mod proof;
 pub mod runner;
 pub mod sqlite;
 pub mod ui;
+pub mod worker;
 pub mod world;

@@ -59,6 +59,7 @@ impl TestDatabase for sqlx::MySql {
         SELECT CONCAT('expired_', a.d, b.d, c.d, e.d, f.d), 'expired', 1, x'00', 1, 1, x'31',
             UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) - INTERVAL 1 DAY
         FROM digits a, digits b, digits c, digits e, digits f WHERE f.d < 2";
+    const IDLE_LIMIT: &'static str = "SELECT 1";
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

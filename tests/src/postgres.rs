@@ -69,6 +69,8 @@ impl TestDatabase for sqlx::Postgres {
             claimed_at, finished_at, forget_at)
         SELECT 'expired_' || n, 'expired', 1, '\\x00', 1, 1, '\\x31', now(), now(), now(),
             now() - interval '1 day' FROM generate_series(1, 20000) AS n";
+    const IDLE_LIMIT: &'static str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET \
+        idle_in_transaction_session_timeout = ''1s''', current_database()); END $$";
 
     async fn create() -> (String, Made) {
         let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");

@@ -53,6 +53,7 @@ impl TestDatabase for sqlx::Sqlite {
         INSERT INTO idempotent_keys (key, job, status, owner, fence, attempts, result, first_at,
             claimed_at, finished_at, forget_at)
         SELECT 'expired_' || n, 'expired', 1, x'00', 1, 1, x'31', 0, 0, 0, n FROM numbers";
+    const IDLE_LIMIT: &'static str = "SELECT 1";
 
     async fn create() -> (String, TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -60,6 +60,10 @@ pub trait TestDatabase: Backend {
     /// Makes 20,000 finished keys whose retention has passed.
     const EXPIRED_KEYS: &'static str;
 
+    /// Limits, for sessions that begin later, how long one may be idle in a transaction to a second,
+    /// where the database can.
+    const IDLE_LIMIT: &'static str;
+
     /// Makes an empty database.
     fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
 

@@ -6,6 +6,7 @@ mod business;
 
 mod basics;
 mod concurrency;
+mod crashes;
 mod escapes;
 mod failures;
 mod guards;
@@ -17,6 +18,7 @@ mod late;
 mod leases;
 mod nesting;
 mod operators;
+mod processes;
 mod results;
 mod retention;
 mod steps;
@@ -28,6 +30,7 @@ pub fn cases() -> Vec<Case> {
     [
         basics::cases(),
         concurrency::cases(),
+        crashes::cases(),
         escapes::cases(),
         failures::cases(),
         guards::cases(),
@@ -39,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         leases::cases(),
         nesting::cases(),
         operators::cases(),
+        processes::cases(),
         results::cases(),
         retention::cases(),
         steps::cases(),

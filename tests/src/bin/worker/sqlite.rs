@@ -1,0 +1,6 @@
+//! The jobs on this file's database.
+
+use idempotent_tests::sqlite as db;
+
+#[path = "jobs/mod.rs"]
+pub mod jobs;
