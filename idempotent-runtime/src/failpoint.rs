@@ -107,6 +107,7 @@ pub const PLACES: &[(&str, &str)] = &[
     ("joined::begin", "undo"),
     ("leased::begin", "lease"),
     ("leased::begin", "read"),
+    ("leased::begin", "renew"),
     ("leased::begin", "take-over"),
     ("leased::complete", "commit"),
     ("leased::complete", "finish"),

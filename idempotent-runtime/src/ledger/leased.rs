@@ -183,14 +183,19 @@ impl<DB: Backend> LeasedClaim<DB> {
     async fn renew(&mut self) -> Result<(), Error> {
         let sent = Instant::now();
         let (mut tx, _writer) = self.store.write_connection(sent).await?;
-        let renewed = retry_locked!(
+        let renewed = alone!(
             DB,
             self.call.lock_deadline(),
-            DB::renew(
-                tx.conn(),
-                self.call.key.as_str(),
-                &self.holder,
-                self.call.site.lease
+            tx,
+            point!(
+                "leased::begin",
+                "renew",
+                DB::renew(
+                    tx.on(),
+                    self.call.key.as_str(),
+                    &self.holder,
+                    self.call.site.lease
+                )
             )
         )
         .map_err(|error| error.into_failed::<DB>("renewing a lease"))?;

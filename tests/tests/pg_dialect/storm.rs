@@ -16,7 +16,7 @@ const TASKS: i64 = 64;
 static ATTEMPT: AtomicU32 = AtomicU32::new(0);
 
 fn a_third_fails() -> Result<(), Failure> {
-    if ATTEMPT.fetch_add(1, Ordering::Relaxed) % 3 == 0 {
+    if ATTEMPT.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) {
         Err(Failure::Refused)
     } else {
         Ok(())
