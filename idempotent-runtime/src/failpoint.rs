@@ -1,6 +1,6 @@
 //! Points at which this crate can be made to fail, for the proof that it may.
 //!
-//! Every await that talks to the database is wrapped in [`point!`], which passes one point before it
+//! Every await that talks to the database is wrapped in `point!`, which passes one point before it
 //! and one after it: `leased::complete::before-commit`, `leased::complete::after-commit`. Without the
 //! feature `failpoints` the macro is the bare expression, and nothing of this module is compiled.
 //!
