@@ -142,26 +142,6 @@ fn a_begin_that_is_dropped_leaves_nothing_open() {
     });
 }
 
-/// The hole that the two tests above are about: sqlx's own `begin`. When this fails, sqlx has
-/// mended it.
-#[test]
-fn a_begin_of_sqlx_leaks_a_transaction() {
-    in_world(|world| async move {
-        let pool = Postgres::pool(&world.url, 1).await;
-        let mut lost = 0;
-        for n in 0..20 {
-            drop(cut(pool.begin(), 2).await);
-            let name = format!("probe_{n}");
-            let sql = "INSERT INTO effects (name) VALUES ($1)";
-            sqlx::query(sql).bind(&name).execute(&pool).await.unwrap();
-            lost += i32::from(world.effects(&name).await == 0);
-            sqlx::raw_sql("ROLLBACK").execute(&pool).await.unwrap();
-        }
-        eprintln!("sqlx's begin, cut: {lost} of 20 writes lost");
-        assert!(lost > 0);
-    });
-}
-
 /// A joined job that is cut takes its own writes with it, and not the caller's.
 #[test]
 fn a_joined_job_that_is_dropped_spares_the_outer_transaction() {

@@ -52,9 +52,15 @@ fn there(done: sqlx::Result<()>) -> sqlx::Result<bool> {
 pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<Standing> {
     // What the last statement ended with; asking does not change it, so that the jobs around this
     // one see it too.
-    let last = sqlx::raw_sql("SHOW ERRORS")
+    let last = match sqlx::raw_sql("SHOW ERRORS")
         .fetch_optional(&mut *conn)
-        .await?;
+        .await
+    {
+        // The answer to what a job within this one was left to undo: its savepoint is gone, and with
+        // it all that came before.
+        Err(error) if number(&error) == Some(NO_SAVEPOINT) => return Ok(Standing::Escaped),
+        last => last?,
+    };
     let last: Option<i64> = last.map(|row| row.try_get_unchecked(1)).transpose()?;
     let gave_way =
         |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| i64::from(*code) == last));
