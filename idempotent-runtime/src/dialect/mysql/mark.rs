@@ -57,21 +57,37 @@ pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::
         .await
     {
         // The answer to what a job within this one was left to undo: its savepoint is gone, and with
-        // it all that came before.
-        Err(error) if number(&error) == Some(NO_SAVEPOINT) => return Ok(Standing::Escaped),
+        // it all that came before. That job has noted whether the database undid it.
+        Err(error) if number(&error) == Some(NO_SAVEPOINT) => {
+            let undone: Option<i64> = sqlx::query_scalar("SELECT @idempotent_undone")
+                .fetch_one(conn)
+                .await?;
+            return Ok(match undone {
+                Some(_) => Standing::Undone,
+                None => Standing::Escaped,
+            });
+        }
         last => last?,
     };
     let last: Option<i64> = last.map(|row| row.try_get_unchecked(1)).transpose()?;
     let gave_way =
         |codes: &[u16]| last.is_some_and(|last| codes.iter().any(|code| i64::from(*code) == last));
-    if gave_way(GAVE_WAY) {
-        return Ok(Standing::Undone);
+    let standing = if gave_way(GAVE_WAY) {
+        Standing::Undone
+    } else {
+        match there(go_back(conn, joined).await)? {
+            true => Standing::Open,
+            false if gave_way(UNDONE) => Standing::Undone,
+            false => Standing::Escaped,
+        }
+    };
+    if joined && standing == Standing::Undone {
+        // For the jobs around this one; their begin has cleared it.
+        sqlx::raw_sql("SET @idempotent_undone = 1")
+            .execute(conn)
+            .await?;
     }
-    Ok(match there(go_back(conn, joined).await)? {
-        true => Standing::Open,
-        false if gave_way(UNDONE) => Standing::Undone,
-        false => Standing::Escaped,
-    })
+    Ok(standing)
 }
 
 /// Undoes what came after the mark. The claim goes with it: what is undone here leaves no key behind

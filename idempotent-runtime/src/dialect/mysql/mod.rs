@@ -57,13 +57,13 @@ impl Dialect for MySql {
     fn begin(_: &Begin) -> SqlStr {
         // `SET TRANSACTION` holds for the next transaction only. It is refused inside one: a
         // transaction that the caller opened by raw SQL is not committed by our START.
-        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION; \
+        "SET @idempotent_undone = NULL; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION; \
          SAVEPOINT idempotent_mark"
             .into_sql_str()
     }
 
     fn begin_outer() -> SqlStr {
-        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION".into_sql_str()
+        "SET @idempotent_undone = NULL; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION".into_sql_str()
     }
 
     async fn migrate(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {
