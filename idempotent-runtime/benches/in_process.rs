@@ -32,7 +32,9 @@ fn inputs() -> Inputs {
 
 fn keys(c: &mut Criterion) {
     let mut group = c.benchmark_group("key");
-    group.bench_function("two parts", |b| b.iter(|| black_box(key().finish("charge"))));
+    group.bench_function("two parts", |b| {
+        b.iter(|| black_box(key().finish("charge")))
+    });
     group.bench_function("part to encode", |b| {
         b.iter(|| {
             let mut key = KeyBuilder::new();

@@ -19,10 +19,18 @@ const KNOWN: i64 = 1_000;
 /// Order numbers that no round has used.
 static NEXT: AtomicI64 = AtomicI64::new(10_000_000);
 
-#[derive(Clone)]
 struct World<DB: Bench> {
     pool: Pool<DB>,
     store: Store<DB>,
+}
+
+impl<DB: Bench> Clone for World<DB> {
+    fn clone(&self) -> Self {
+        Self {
+            pool: self.pool.clone(),
+            store: self.store.clone(),
+        }
+    }
 }
 
 /// Runs every case that is asked for.
@@ -30,15 +38,21 @@ pub(crate) async fn run<DB: Bench>(options: &Options) -> anyhow::Result<()> {
     let (pool, _folder) = DB::fresh(&options.database).await?;
     let store = Store::new(pool.clone());
     store.migrate().await?;
-    report::heading(DB::NAME, &DB::version(&pool).await?);
+    report::heading(DB::TITLE, &DB::version(&pool).await?);
     for sql in DB::fill(1, KNOWN as u64 + 1) {
         DB::run(&pool, sql).await?;
     }
     let world = World { pool, store };
 
     let mut curves = Vec::new();
-    for case in [Case::Fresh, Case::FreshOther, Case::Leased, Case::Replay, Case::Skip] {
-        if !options.wants(case.name()) || (case == Case::FreshOther && DB::NAME != "postgres") {
+    for case in [
+        Case::Fresh,
+        Case::FreshOther,
+        Case::Leased,
+        Case::Replay,
+        Case::Skip,
+    ] {
+        if !options.wants(case.name()) || (case == Case::FreshOther && DB::TITLE != "postgres") {
             continue;
         }
         let mut curve = plot::Curve::new(case.name());
@@ -63,9 +77,17 @@ pub(crate) async fn run<DB: Bench>(options: &Options) -> anyhow::Result<()> {
         purge(&world, options).await?;
     }
     if let Some(folder) = &options.plots {
-        plot::throughput(&folder.join(format!("throughput-{}.svg", DB::NAME)), DB::NAME, &curves)?;
+        plot::throughput(
+            &folder.join(format!("throughput-{}.svg", DB::TITLE)),
+            DB::TITLE,
+            &curves,
+        )?;
         if !growth.is_empty() {
-            plot::growth(&folder.join(format!("growth-{}.svg", DB::NAME)), DB::NAME, &growth)?;
+            plot::growth(
+                &folder.join(format!("growth-{}.svg", DB::TITLE)),
+                DB::TITLE,
+                &growth,
+            )?;
         }
     }
     Ok(())
@@ -140,7 +162,11 @@ async fn compare<DB: Bench>(
         let first = one(world, case, hand_first, tasks, options.jobs).await?;
         let second = one(world, case, !hand_first, tasks, options.jobs).await?;
         if number > 0 {
-            let (hand, ours) = if hand_first { (first, second) } else { (second, first) };
+            let (hand, ours) = if hand_first {
+                (first, second)
+            } else {
+                (second, first)
+            };
             pairs.hand.push(hand);
             pairs.ours.push(ours);
         }
@@ -152,12 +178,23 @@ async fn mark_done<DB: Bench>(world: &World<DB>) -> anyhow::Result<()> {
     let rows: Vec<String> = (1..=KNOWN).map(|n| format!("({})", -n)).collect();
     let clear = "DELETE FROM orders_done WHERE order_id < 0".to_owned();
     DB::run(&world.pool, clear).await?;
-    DB::run(&world.pool, format!("INSERT INTO orders_done (order_id) VALUES {}", rows.join(","))).await
+    DB::run(
+        &world.pool,
+        format!(
+            "INSERT INTO orders_done (order_id) VALUES {}",
+            rows.join(",")
+        ),
+    )
+    .await
 }
 
 /// Nine fresh jobs in ten, and one replay: what the guess of the next call costs where it is wrong.
 async fn mixed<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::Result<()> {
-    for (name, replays) in [("mixed-10-replays", 1), ("mixed-50-replays", 5), ("mixed-90-replays", 9)] {
+    for (name, replays) in [
+        ("mixed-10-replays", 1),
+        ("mixed-50-replays", 5),
+        ("mixed-90-replays", 9),
+    ] {
         let mut pairs = Pairs::default();
         for number in 0..=options.rounds {
             let mut both = Vec::new();
@@ -231,7 +268,11 @@ async fn contention<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::
     }
     ratios.sort_unstable_by(f64::total_cmp);
     let at = |quarter: usize| ratios[(ratios.len() - 1) * quarter / 4];
-    let ratio = Ratio { low: at(1), median: at(2), high: at(3) };
+    let ratio = Ratio {
+        low: at(1),
+        median: at(2),
+        high: at(3),
+    };
     println!(
         "{:<28} {CALLERS:>5} callers of one key: hand {}, ours {}  {:.2} ({:.2}..{:.2})",
         "contention",
@@ -262,7 +303,11 @@ async fn grow<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::Result
             replay.push(one(world, Case::Replay, false, 8, options.jobs).await?.wall);
         }
         let each = |walls: Vec<Duration>| crate::measure::median(walls) / options.jobs as u32;
-        let row = plot::Size { keys: size, fresh: each(fresh), replay: each(replay) };
+        let row = plot::Size {
+            keys: size,
+            fresh: each(fresh),
+            replay: each(replay),
+        };
         println!(
             "{:<28} {size:>9} keys: fresh {}, replay {}",
             "growth",
@@ -272,9 +317,8 @@ async fn grow<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::Result
         sizes.push(row);
     }
     if let (Some(small), Some(large)) = (sizes.first(), sizes.last()) {
-        let ratio = |of: fn(&plot::Size) -> Duration| {
-            of(large).as_secs_f64() / of(small).as_secs_f64()
-        };
+        let ratio =
+            |of: fn(&plot::Size) -> Duration| of(large).as_secs_f64() / of(small).as_secs_f64();
         report::value("growth-fresh", format!("{:.3}", ratio(|size| size.fresh)));
         report::value("growth-replay", format!("{:.3}", ratio(|size| size.replay)));
     }
@@ -296,7 +340,11 @@ async fn purge<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::Resul
         busy.push(one(world, Case::Fresh, false, 8, options.jobs).await?);
     }
     let (keys, took) = purging.await??;
-    let worst = busy.iter().map(|round| round.quantile(0.99)).max().unwrap_or_default();
+    let worst = busy
+        .iter()
+        .map(|round| round.quantile(0.99))
+        .max()
+        .unwrap_or_default();
     println!(
         "{:<28} {keys} keys in {:.1} s; p99 of a job {} meanwhile, {} without",
         "purge",
@@ -304,6 +352,9 @@ async fn purge<DB: Bench>(world: &World<DB>, options: &Options) -> anyhow::Resul
         report::millis(worst),
         report::millis(quiet.quantile(0.99))
     );
-    report::value("purge-keys-per-second", format!("{:.0}", keys as f64 / took.as_secs_f64()));
+    report::value(
+        "purge-keys-per-second",
+        format!("{:.0}", keys as f64 / took.as_secs_f64()),
+    );
     Ok(())
 }

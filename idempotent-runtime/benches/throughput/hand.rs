@@ -4,8 +4,6 @@
 //! the result with the completion, and decodes it. What they leave out is what an expert leaves out
 //! too: fingerprints of inputs, escapes of the body, nesting, logs.
 
-use std::time::Duration;
-
 use sqlx::{MySqlPool, PgPool, SqlitePool};
 use tokio::sync::Mutex;
 
@@ -29,7 +27,11 @@ fn owner() -> anyhow::Result<[u8; 16]> {
 }
 
 fn met(done: bool) -> anyhow::Result<()> {
-    if done { Ok(()) } else { anyhow::bail!("the guard is not met") }
+    if done {
+        Ok(())
+    } else {
+        anyhow::bail!("the guard is not met")
+    }
 }
 
 /// SQLite: the write lock is the claim.
@@ -243,17 +245,13 @@ pub(crate) async fn mysql_leased(pool: &MySqlPool, id: i64) -> anyhow::Result<Re
     let mut tx = pool.begin().await?;
     mysql::write(&mut tx, id).await?;
     met(mysql::done(&mut tx, id).await?)?;
-    let done =
-        sqlx::query("UPDATE hand_keys SET status = 1, result = ? WHERE k = ? AND owner = ?")
-            .bind(&stored)
-            .bind(&key)
-            .bind(&owner[..])
-            .execute(&mut *tx)
-            .await?;
+    let done = sqlx::query("UPDATE hand_keys SET status = 1, result = ? WHERE k = ? AND owner = ?")
+        .bind(&stored)
+        .bind(&key)
+        .bind(&owner[..])
+        .execute(&mut *tx)
+        .await?;
     anyhow::ensure!(done.rows_affected() == 1, "lost");
     tx.commit().await?;
     decode(&stored)
 }
-
-/// How long a caller who finds the key taken pauses before it looks again, by hand.
-pub(crate) const PAUSE: Duration = Duration::from_millis(2);

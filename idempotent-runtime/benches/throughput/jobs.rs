@@ -36,12 +36,19 @@ macro_rules! jobs {
 
             /// Whether the order's work is done.
             pub(crate) async fn done(conn: &mut $Conn, order_id: i64) -> sqlx::Result<bool> {
-                sqlx::query_scalar($exists).bind(order_id).fetch_one(conn).await
+                sqlx::query_scalar($exists)
+                    .bind(order_id)
+                    .fetch_one(conn)
+                    .await
             }
 
             /// The body's write.
             pub(crate) async fn write(conn: &mut $Conn, order_id: i64) -> sqlx::Result<()> {
-                sqlx::query($write).bind(order_id).execute(conn).await.map(drop)
+                sqlx::query($write)
+                    .bind(order_id)
+                    .execute(conn)
+                    .await
+                    .map(drop)
             }
 
             /// Effects in the database only.

@@ -38,7 +38,10 @@ impl Options {
         };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
-            let mut value = || args.next().ok_or_else(|| anyhow::anyhow!("{arg} takes a value\n{USAGE}"));
+            let mut value = || {
+                args.next()
+                    .ok_or_else(|| anyhow::anyhow!("{arg} takes a value\n{USAGE}"))
+            };
             match &*arg {
                 "--database" => options.database = value()?,
                 "--jobs" => options.jobs = value()?.parse()?,
@@ -68,5 +71,7 @@ impl Options {
 fn list<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
     text: &str,
 ) -> anyhow::Result<Vec<T>> {
-    text.split(',').map(|item| item.trim().parse().map_err(anyhow::Error::from)).collect()
+    text.split(',')
+        .map(|item| item.trim().parse().map_err(anyhow::Error::from))
+        .collect()
 }

@@ -20,7 +20,9 @@ pub(crate) fn pairs(case: &str, tasks: usize, jobs: usize, pairs: &Pairs) {
         jobs / wall.as_secs_f64()
     };
     let quantile = |rounds: &[Round], share| {
-        millis(median(rounds.iter().map(|round| round.quantile(share)).collect()))
+        millis(median(
+            rounds.iter().map(|round| round.quantile(share)).collect(),
+        ))
     };
     let wall = pairs.ratio(|round| round.wall);
     println!(
@@ -36,12 +38,18 @@ pub(crate) fn pairs(case: &str, tasks: usize, jobs: usize, pairs: &Pairs) {
         wall.high,
     );
     figure(&format!("{case}-{tasks}"), wall);
-    figure(&format!("{case}-{tasks}-p50"), pairs.ratio(|round| round.quantile(0.5)));
+    figure(
+        &format!("{case}-{tasks}-p50"),
+        pairs.ratio(|round| round.quantile(0.5)),
+    );
 }
 
 /// `ratio NAME MEDIAN LOW..HIGH`, for machines.
 pub(crate) fn figure(name: &str, ratio: crate::measure::Ratio) {
-    println!("ratio {name} {:.3} {:.3}..{:.3}", ratio.median, ratio.low, ratio.high);
+    println!(
+        "ratio {name} {:.3} {:.3}..{:.3}",
+        ratio.median, ratio.low, ratio.high
+    );
 }
 
 /// `value NAME NUMBER`, for machines.

@@ -17,7 +17,7 @@ const POOL: u32 = 16;
 
 /// What the cases ask of a database.
 pub(crate) trait Bench: Backend {
-    const NAME: &'static str;
+    const TITLE: &'static str;
 
     /// A fresh database with the tables of both, and what has to stay alive for it.
     async fn fresh(url: &str) -> anyhow::Result<(Pool<Self>, Option<tempfile::TempDir>)>;
@@ -28,7 +28,8 @@ pub(crate) trait Bench: Backend {
     fn fill(from: u64, to: u64) -> [String; 2];
 
     fn ours(store: &Store<Self>, id: i64) -> impl Future<Output = anyhow::Result<()>> + Send;
-    fn ours_leased(store: &Store<Self>, id: i64) -> impl Future<Output = anyhow::Result<()>> + Send;
+    fn ours_leased(store: &Store<Self>, id: i64)
+    -> impl Future<Output = anyhow::Result<()>> + Send;
     fn hand(pool: &Pool<Self>, id: i64) -> impl Future<Output = anyhow::Result<()>> + Send;
     /// A second way to do it by hand, where there is one.
     fn hand_other(pool: &Pool<Self>, id: i64) -> impl Future<Output = anyhow::Result<()>> + Send {
@@ -54,12 +55,12 @@ macro_rules! the_same_for_all {
         }
 
         async fn ours(store: &Store<Self>, id: i64) -> anyhow::Result<()> {
-            jobs::$module::transactional(store, id).await?;
+            drop(jobs::$module::transactional(store, id).await?);
             Ok(())
         }
 
         async fn ours_leased(store: &Store<Self>, id: i64) -> anyhow::Result<()> {
-            jobs::$module::leased(store, id).await?;
+            drop(jobs::$module::leased(store, id).await?);
             Ok(())
         }
 
@@ -80,7 +81,7 @@ macro_rules! the_same_for_all {
 }
 
 impl Bench for Sqlite {
-    const NAME: &'static str = "sqlite";
+    const TITLE: &'static str = "sqlite";
 
     async fn fresh(_: &str) -> anyhow::Result<(Pool<Self>, Option<tempfile::TempDir>)> {
         let folder = tempfile::tempdir()?;
@@ -103,7 +104,9 @@ impl Bench for Sqlite {
     }
 
     async fn version(pool: &Pool<Self>) -> anyhow::Result<String> {
-        Ok(sqlx::query_scalar("SELECT sqlite_version()").fetch_one(pool).await?)
+        Ok(sqlx::query_scalar("SELECT sqlite_version()")
+            .fetch_one(pool)
+            .await?)
     }
 
     fn fill(from: u64, to: u64) -> [String; 2] {
@@ -136,11 +139,14 @@ impl Bench for Sqlite {
 }
 
 impl Bench for Postgres {
-    const NAME: &'static str = "postgres";
+    const TITLE: &'static str = "postgres";
 
     async fn fresh(url: &str) -> anyhow::Result<(Pool<Self>, Option<tempfile::TempDir>)> {
         let mut server = sqlx::PgConnection::connect(url).await?;
-        for sql in ["DROP DATABASE IF EXISTS idempotent_bench WITH (FORCE)", "CREATE DATABASE idempotent_bench"] {
+        for sql in [
+            "DROP DATABASE IF EXISTS idempotent_bench WITH (FORCE)",
+            "CREATE DATABASE idempotent_bench",
+        ] {
             sqlx::raw_sql(sql).execute(&mut server).await?;
         }
         let base = url.rsplit_once('/').map_or(url, |(base, _)| base);
@@ -158,11 +164,14 @@ impl Bench for Postgres {
     }
 
     async fn version(pool: &Pool<Self>) -> anyhow::Result<String> {
-        Ok(sqlx::query_scalar("SHOW server_version").fetch_one(pool).await?)
+        Ok(sqlx::query_scalar("SHOW server_version")
+            .fetch_one(pool)
+            .await?)
     }
 
     fn fill(from: u64, to: u64) -> [String; 2] {
-        let result = "convert_to('{\"id\":\"receipt-' || i || '\",\"total\":' || i * 100 || '}', 'UTF8')";
+        let result =
+            "convert_to('{\"id\":\"receipt-' || i || '\",\"total\":' || i * 100 || '}', 'UTF8')";
         let rows = format!("FROM generate_series({from}, {} - 1) AS i", to);
         [
             format!(
@@ -194,11 +203,14 @@ impl Bench for Postgres {
 }
 
 impl Bench for MySql {
-    const NAME: &'static str = "mysql";
+    const TITLE: &'static str = "mysql";
 
     async fn fresh(url: &str) -> anyhow::Result<(Pool<Self>, Option<tempfile::TempDir>)> {
         let mut server = sqlx::MySqlConnection::connect(url).await?;
-        for sql in ["DROP DATABASE IF EXISTS idempotent_bench", "CREATE DATABASE idempotent_bench"] {
+        for sql in [
+            "DROP DATABASE IF EXISTS idempotent_bench",
+            "CREATE DATABASE idempotent_bench",
+        ] {
             sqlx::raw_sql(sql).execute(&mut server).await?;
         }
         let base = url.rsplit_once('/').map_or(url, |(base, _)| base);
@@ -216,7 +228,9 @@ impl Bench for MySql {
     }
 
     async fn version(pool: &Pool<Self>) -> anyhow::Result<String> {
-        Ok(sqlx::query_scalar("SELECT version()").fetch_one(pool).await?)
+        Ok(sqlx::query_scalar("SELECT version()")
+            .fetch_one(pool)
+            .await?)
     }
 
     fn fill(from: u64, to: u64) -> [String; 2] {
