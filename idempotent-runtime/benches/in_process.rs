@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use idempotent_runtime::__private::{Contract, Inputs, KeyBuilder, Site};
+use idempotent_runtime::{FromRuntime, Input, KeyPart, Stored};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -17,16 +18,16 @@ struct Receipt {
 fn key() -> KeyBuilder {
     let mut key = KeyBuilder::new();
     key.text("order_");
-    key.part("order_id", black_box(&42_i64), Some('_'));
+    KeyPart::write(black_box(&42_i64), &mut key.part("order_id", Some('_')));
     key.text("_");
-    key.part("region", black_box("eu-west"), None);
+    KeyPart::write(black_box("eu-west"), &mut key.part("region", None));
     key
 }
 
 fn inputs() -> Inputs {
     let mut inputs = Inputs::new();
-    inputs.add("amount", black_box(&1200_u32));
-    inputs.add("currency", black_box("EUR"));
+    Input::fingerprint(black_box(&1200_u32), "amount", &mut inputs);
+    Input::fingerprint(black_box("EUR"), "currency", &mut inputs);
     inputs
 }
 
@@ -38,7 +39,7 @@ fn keys(c: &mut Criterion) {
     group.bench_function("part to encode", |b| {
         b.iter(|| {
             let mut key = KeyBuilder::new();
-            key.part("name", black_box("Zoë_100% ok"), Some('_'));
+            KeyPart::write(black_box("Zoë_100% ok"), &mut key.part("name", Some('_')));
             black_box(key.finish("charge"))
         });
     });
@@ -46,7 +47,7 @@ fn keys(c: &mut Criterion) {
         let long = "x".repeat(1000);
         b.iter(|| {
             let mut key = KeyBuilder::new();
-            key.part("name", black_box(long.as_str()), None);
+            KeyPart::write(black_box(long.as_str()), &mut key.part("name", None));
             black_box(key.finish("charge"))
         });
     });
@@ -78,7 +79,11 @@ fn results(c: &mut Criterion) {
         items: vec![("book".to_owned(), 1), ("pen".to_owned(), 3)],
     };
     let mut group = c.benchmark_group("result");
-    let contract = Contract::<Receipt, anyhow::Error>::new(&SITE);
+    let contract = Contract::new(
+        &SITE,
+        <Receipt as Stored>::codec(),
+        <anyhow::Error as FromRuntime>::from_runtime,
+    );
     group.bench_function("stored and decoded", |b| {
         b.iter(|| black_box(contract.settle(black_box(receipt())).is_ok()));
     });
