@@ -14,3 +14,8 @@ pub mod sqlite;
 pub mod ui;
 pub mod worker;
 pub mod world;
+
+/// The README's examples compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
