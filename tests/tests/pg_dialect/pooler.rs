@@ -29,8 +29,16 @@ impl Pooler {
             .local_addr()
             .expect("it")
             .port();
+        // sqlx keeps the password to itself.
+        let password = world
+            .url
+            .split_once('@')
+            .and_then(|(user, _)| user.rsplit_once("//")?.1.split_once(':'))
+            .map_or(String::new(), |(_, password)| {
+                format!("password='{password}'")
+            });
         let mut settings = format!(
-            "[databases]\n* = host={} port={} user={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+            "[databases]\n* = host={} port={} user={} {password}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
              listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n\
              default_pool_size = 3\nmax_client_conn = 500\n\
              ignore_startup_parameters = extra_float_digits\n",

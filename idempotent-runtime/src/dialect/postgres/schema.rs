@@ -112,8 +112,7 @@ async fn refuse_read_only(on: On<'_>) -> Result<(), Error> {
         .and_then(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .map_err(not_kept)?;
     let problem = if replica {
-        "it is a read-only replica: connect to the primary server (`target_session_attrs` is not \
-         enough where the pool's connections outlive a failover)"
+        "it is a read-only replica: connect to the primary server"
     } else if read_only {
         "its sessions are read-only (`default_transaction_read_only`)"
     } else {
