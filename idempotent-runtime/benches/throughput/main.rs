@@ -1,8 +1,8 @@
 //! Throughput of idempotent jobs against the same work written by hand, in one process, in turn.
 //!
 //! ```sh
-//! cargo bench -p idempotent-runtime --bench throughput --all-features -- --database sqlite
-//! cargo bench -p idempotent-runtime --bench throughput --all-features -- --database postgres://…
+//! cargo bench -p idempotent-runtime --bench throughput -- --database sqlite
+//! cargo bench -p idempotent-runtime --bench throughput -- --database postgres://…
 //! ```
 //!
 //! The contender ([`hand`]) is what an expert writes in raw sqlx for the database at hand, and does

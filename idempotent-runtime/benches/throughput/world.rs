@@ -113,7 +113,8 @@ impl Bench for Sqlite {
         let rows = format!(
             "WITH RECURSIVE n(i) AS (SELECT {from} UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {to})"
         );
-        let result = "CAST('{\"id\":\"receipt-' || i || '\",\"total\":' || i * 100 || '}' AS BLOB)";
+        let result =
+            "CAST('{\"id\":\"receipt-' || i || '\",\"total\":' || (i * 100) || '}' AS BLOB)";
         [
             format!(
                 "INSERT INTO hand_keys (key, status, result, at) {rows} \
@@ -171,7 +172,7 @@ impl Bench for Postgres {
 
     fn fill(from: u64, to: u64) -> [String; 2] {
         let result =
-            "convert_to('{\"id\":\"receipt-' || i || '\",\"total\":' || i * 100 || '}', 'UTF8')";
+            "convert_to('{\"id\":\"receipt-' || i || '\",\"total\":' || (i * 100) || '}', 'UTF8')";
         let rows = format!("FROM generate_series({from}, {} - 1) AS i", to);
         [
             format!(

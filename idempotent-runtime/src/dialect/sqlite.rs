@@ -39,6 +39,19 @@ macro_rules! now {
     };
 }
 
+/// A job's last statement, behind the release of the mark, in one message to the connection's thread.
+/// Where the mark is gone, that fails, and the statement is not run: outside of the transaction it
+/// would commit by itself.
+macro_rules! last_statement {
+    ($statement:expr) => {
+        if without!("the escape check") {
+            $statement
+        } else {
+            concat!("RELEASE idempotent_mark; ", $statement)
+        }
+    };
+}
+
 mod operators;
 
 impl Dialect for Sqlite {
@@ -181,26 +194,28 @@ impl Dialect for Sqlite {
         (): &(),
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
-        // First of all: outside of the transaction the insert would commit by itself.
-        if !release_mark(conn).await? {
-            return Ok(Finished::Escaped);
-        }
-        sqlx::query(concat!(
+        let values = |sql| {
+            sqlx::query(sql)
+                .bind(claim.key.as_str())
+                .bind(claim.job)
+                .bind(claim.inputs)
+                .bind(&claim.owner[..])
+                .bind(finish.result)
+                .bind(finish.retain.map(millis))
+        };
+        let done = values(last_statement!(concat!(
             "INSERT INTO idempotent_keys (key, job, inputs, status, owner, fence, attempts, result, \
              first_at, claimed_at, finished_at, forget_at) SELECT ?, ?, ?, 1, ?, 1, 1, ?, now, now, \
              now, now + ? FROM (SELECT ",
             now!(),
             " AS now)"
-        ))
-        .bind(claim.key.as_str())
-        .bind(claim.job)
-        .bind(claim.inputs)
-        .bind(&claim.owner[..])
-        .bind(finish.result)
-        .bind(finish.retain.map(millis))
+        )))
         .execute(conn)
-        .await?;
-        Ok(Finished::Done)
+        .await;
+        Ok(match if_marked(done)? {
+            Some(_) => Finished::Done,
+            None => Finished::Escaped,
+        })
     }
 
     async fn still_ours(
@@ -323,28 +338,26 @@ impl Dialect for Sqlite {
         holder: &Holder,
         finish: &Finish<'_>,
     ) -> sqlx::Result<Finished> {
-        if !release_mark(conn).await? {
-            return Ok(Finished::Escaped);
-        }
-        let done = sqlx::query(concat!(
+        // A row says that the update met one: the count would be that of the statement before, too.
+        let done: sqlx::Result<Option<i64>> = sqlx::query_scalar(last_statement!(concat!(
             "UPDATE idempotent_keys SET status = 1, lease_until = NULL, result = ?, last_error = NULL, \
              finished_at = ",
             now!(),
             ", forget_at = ",
             now!(),
-            " + ? WHERE key = ? AND status = 0 AND owner = ? AND fence = ?"
-        ))
+            " + ? WHERE key = ? AND status = 0 AND owner = ? AND fence = ? RETURNING fence"
+        )))
         .bind(finish.result)
         .bind(finish.retain.map(millis))
         .bind(key)
         .bind(&holder.owner[..])
         .bind(holder.fence)
-        .execute(conn)
-        .await?;
-        Ok(if done.rows_affected() == 1 {
-            Finished::Done
-        } else {
-            Finished::Lost
+        .fetch_optional(conn)
+        .await;
+        Ok(match if_marked(done)? {
+            Some(Some(_)) => Finished::Done,
+            Some(None) => Finished::Lost,
+            None => Finished::Escaped,
         })
     }
 
@@ -589,10 +602,16 @@ async fn version(conn: &mut SqliteConnection) -> sqlx::Result<i32> {
 
 /// Releases the mark; `false` where it is gone, for the body ended the transaction.
 async fn release_mark(conn: &mut SqliteConnection) -> sqlx::Result<bool> {
-    match sqlx::query("RELEASE idempotent_mark").execute(conn).await {
-        Ok(_) => Ok(true),
+    let released = sqlx::query("RELEASE idempotent_mark").execute(conn).await;
+    Ok(if_marked(released)?.is_some() || without!("the escape check"))
+}
+
+/// What a statement that releases the mark gave, or nothing where the mark is gone.
+fn if_marked<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
         Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => {
-            Ok(without!("the escape check"))
+            Ok(None)
         }
         Err(error) => Err(error),
     }

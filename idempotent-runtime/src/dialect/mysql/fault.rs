@@ -8,6 +8,8 @@ use super::super::{Fault, common_fault};
 pub(super) const DUPLICATE: u16 = 1062;
 /// A missing table.
 pub(super) const NO_TABLE: u16 = 1146;
+/// A statement that the server cannot parse.
+pub(super) const SYNTAX: u16 = 1064;
 /// A savepoint that is not there.
 pub(super) const NO_SAVEPOINT: u16 = 1305;
 /// The whole transaction was undone: a deadlock, or a row that changed since the snapshot.

@@ -14,6 +14,32 @@ const SURELY_TAKEN: usize = 512 * 1024;
 /// What a statement takes beside the result.
 const STATEMENT: usize = 4 * 1024;
 
+macro_rules! finish {
+    () => {
+        concat!(
+            "UPDATE idempotent_keys SET status = 1, result = ?, last_error = NULL, finished_at = ",
+            now!(),
+            ", forget_at = ",
+            now!(),
+            " + INTERVAL ? MICROSECOND WHERE `key` = ? AND status = 0 AND owner = ? \
+             AND lease_until IS NULL"
+        )
+    };
+}
+
+macro_rules! finish_lease {
+    () => {
+        concat!(
+            "UPDATE idempotent_keys SET status = 1, lease_until = NULL, result = ?, \
+             last_error = NULL, finished_at = ",
+            now!(),
+            ", forget_at = ",
+            now!(),
+            " + INTERVAL ? MICROSECOND WHERE `key` = ? AND status = 0 AND owner = ? AND fence = ?"
+        )
+    };
+}
+
 pub(super) async fn finish(
     conn: &mut MySqlConnection,
     claim: &Claim<'_>,
@@ -22,27 +48,24 @@ pub(super) async fn finish(
     if let Some(limit) = too_large(conn, finish.result).await? {
         return Ok(Finished::TooLarge(limit));
     }
-    if !mark::check(conn, claim.joined).await? {
-        return Ok(Finished::Escaped);
-    }
-    let done = sqlx::query(concat!(
-        "UPDATE idempotent_keys SET status = 1, result = ?, last_error = NULL, finished_at = ",
-        now!(),
-        ", forget_at = ",
-        now!(),
-        " + INTERVAL ? MICROSECOND WHERE `key` = ? AND status = 0 AND owner = ? \
-         AND lease_until IS NULL"
-    ))
-    .bind(finish.result)
-    .bind(finish.retain.map(micros))
-    .bind(claim.key.as_str().as_bytes())
-    .bind(&claim.owner[..])
-    .execute(conn)
-    .await?;
-    Ok(if done.rows_affected() == 1 {
-        Finished::Done
+    let values = |sql| {
+        sqlx::query(sql)
+            .bind(finish.result)
+            .bind(finish.retain.map(micros))
+            .bind(claim.key.as_str().as_bytes())
+            .bind(&claim.owner[..])
+    };
+    let done = if claim.joined {
+        match mark::check(conn, true).await? {
+            true => Some(values(finish!()).execute(conn).await?),
+            false => None,
+        }
     } else {
-        Finished::Escaped
+        mark::last_statement!(conn, values, finish!())
+    };
+    Ok(match done {
+        Some(done) if done.rows_affected() == 1 => Finished::Done,
+        _ => Finished::Escaped,
     })
 }
 
@@ -55,28 +78,18 @@ pub(super) async fn finish_lease(
     if let Some(limit) = too_large(conn, finish.result).await? {
         return Ok(Finished::TooLarge(limit));
     }
-    if !mark::check(conn, false).await? {
-        return Ok(Finished::Escaped);
-    }
-    let done = sqlx::query(concat!(
-        "UPDATE idempotent_keys SET status = 1, lease_until = NULL, result = ?, last_error = NULL, \
-         finished_at = ",
-        now!(),
-        ", forget_at = ",
-        now!(),
-        " + INTERVAL ? MICROSECOND WHERE `key` = ? AND status = 0 AND owner = ? AND fence = ?"
-    ))
-    .bind(finish.result)
-    .bind(finish.retain.map(micros))
-    .bind(key.as_bytes())
-    .bind(&holder.owner[..])
-    .bind(holder.fence)
-    .execute(conn)
-    .await?;
-    Ok(if done.rows_affected() == 1 {
-        Finished::Done
-    } else {
-        Finished::Lost
+    let values = |sql| {
+        sqlx::query(sql)
+            .bind(finish.result)
+            .bind(finish.retain.map(micros))
+            .bind(key.as_bytes())
+            .bind(&holder.owner[..])
+            .bind(holder.fence)
+    };
+    Ok(match mark::last_statement!(conn, values, finish_lease!()) {
+        Some(done) if done.rows_affected() == 1 => Finished::Done,
+        Some(_) => Finished::Lost,
+        None => Finished::Escaped,
     })
 }
 

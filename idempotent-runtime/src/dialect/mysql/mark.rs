@@ -8,11 +8,13 @@
 //! savepoint that sqlx opens for the job, which stays to go back to; both names grow with the depth,
 //! for MariaDB's RELEASE loses its way among savepoints of one name.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sqlx::mysql::{MySqlConnection, MySqlTransactionManager};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr};
 use sqlx_core::transaction::{TransactionManager as _, rollback_ansi_transaction_sql};
 
-use super::fault::{GAVE_WAY, NO_SAVEPOINT, UNDONE, number};
+use super::fault::{GAVE_WAY, NO_SAVEPOINT, SYNTAX, UNDONE, number};
 use crate::ledger::record::Standing;
 
 fn depth(conn: &MySqlConnection) -> usize {
@@ -41,12 +43,65 @@ pub(super) async fn check(conn: &mut MySqlConnection, joined: bool) -> sqlx::Res
 }
 
 fn there(done: sqlx::Result<()>) -> sqlx::Result<bool> {
+    found(done).map(|done| done.is_some())
+}
+
+/// What a statement that needs the mark gave, or nothing where the mark is gone.
+pub(super) fn found<T>(done: sqlx::Result<T>) -> sqlx::Result<Option<T>> {
     match done {
-        Ok(()) => Ok(true),
-        Err(error) if number(&error) == Some(NO_SAVEPOINT) => Ok(false),
+        Ok(done) => Ok(Some(done)),
+        Err(error) if number(&error) == Some(NO_SAVEPOINT) => Ok(None),
         Err(error) => Err(error),
     }
 }
+
+/// Whether servers take a block of statements as one (MariaDB does, MySQL does not), as far as this
+/// process has seen.
+static BLOCKS: AtomicBool = AtomicBool::new(true);
+
+/// What a block of statements gave, or nothing where the server does not know blocks: it has done
+/// nothing then.
+pub(super) fn block<T>(done: sqlx::Result<T>) -> Option<sqlx::Result<T>> {
+    match done {
+        Err(error) if number(&error) == Some(SYNTAX) => {
+            BLOCKS.store(false, Ordering::Relaxed);
+            None
+        }
+        done => Some(done),
+    }
+}
+
+pub(super) fn has_blocks() -> bool {
+    BLOCKS.load(Ordering::Relaxed)
+}
+
+/// Checks the mark of a transaction of ours, and sends the job's last statement: in one round trip
+/// where the server takes both in a block, which ends at the mark where that is gone. Gives what the
+/// statement did, or nothing without a mark.
+///
+/// A macro, for the block has to be a literal like the statement.
+macro_rules! last_statement {
+    ($conn:expr, $values:expr, $statement:expr) => {{
+        let mut done = None;
+        if mark::has_blocks() {
+            let block = concat!(
+                "BEGIN NOT ATOMIC RELEASE SAVEPOINT idempotent_mark; ",
+                $statement,
+                "; END"
+            );
+            done = mark::block($values(block).execute(&mut *$conn).await);
+        }
+        match done {
+            Some(done) => mark::found(done)?,
+            None if mark::check($conn, false).await? => {
+                Some($values($statement).execute($conn).await?)
+            }
+            None => None,
+        }
+    }};
+}
+
+pub(super) use last_statement;
 
 /// What has become of the transaction of a body that failed.
 pub(super) async fn standing(conn: &mut MySqlConnection, joined: bool) -> sqlx::Result<Standing> {

@@ -39,6 +39,23 @@ use crate::site::Unique;
 
 pub use schema::MYSQL_SCHEMA;
 
+/// Begins at READ COMMITTED whatever the session's default. `SET TRANSACTION` holds for the next
+/// transaction only. It is refused inside one: a transaction that the caller opened by raw SQL is not
+/// committed by our START.
+///
+/// On MariaDB a block makes one statement of all of them, for each is answered by a packet of its
+/// own: four wake-ups of the client, for one.
+macro_rules! begin {
+    ($mark:literal) => {
+        concat!(
+            "/*M!100300 BEGIN NOT ATOMIC */ SET @idempotent_undone = NULL; \
+             SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION",
+            $mark,
+            " /*M!100300 ; END */"
+        )
+    };
+}
+
 impl Backend for MySql {}
 
 impl LedgerConnection for MySqlConnection {
@@ -55,15 +72,11 @@ impl Dialect for MySql {
     const GIVING_WAY_ENDS_ALL: bool = true;
 
     fn begin(_: &Begin) -> SqlStr {
-        // `SET TRANSACTION` holds for the next transaction only. It is refused inside one: a
-        // transaction that the caller opened by raw SQL is not committed by our START.
-        "SET @idempotent_undone = NULL; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION; \
-         SAVEPOINT idempotent_mark"
-            .into_sql_str()
+        begin!("; SAVEPOINT idempotent_mark").into_sql_str()
     }
 
     fn begin_outer() -> SqlStr {
-        "SET @idempotent_undone = NULL; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION".into_sql_str()
+        begin!("").into_sql_str()
     }
 
     async fn migrate(On { conn, .. }: On<'_, Self>) -> Result<(), Error> {

@@ -2,8 +2,27 @@
 
 use sqlx::Row;
 
+use super::transaction::idle_limit;
 use super::{On, TransactionId, interval, lock_timeout};
 use crate::ledger::record::{Claim, Claimed, Finish, Finished};
+
+/// The claim, with what else it sets on the way.
+macro_rules! claim {
+    ($and_sets:expr) => {
+        concat!(
+            "WITH waiting AS MATERIALIZED ( \
+               SELECT prior.value, set_config('lock_timeout', $5, true)",
+            $and_sets,
+            " FROM (SELECT current_setting('lock_timeout') AS value OFFSET 0) AS prior) \
+             INSERT INTO idempotent_keys \
+               (key, job, inputs, status, owner, fence, attempts, first_at, claimed_at) \
+             SELECT $1, $2, $3, 0, $4, 1, 1, clock_timestamp(), clock_timestamp() FROM waiting \
+             ON CONFLICT (key) DO NOTHING \
+             RETURNING pg_current_xact_id()::text, \
+               set_config('lock_timeout', (SELECT value FROM waiting), true)"
+        )
+    };
+}
 
 /// Inserts the key's row, or waits for the transaction that has inserted it: if that one rolls back,
 /// the row is ours; if it commits, none is returned, and another statement has to read it (this
@@ -15,18 +34,14 @@ use crate::ledger::record::{Claim, Claimed, Finish, Finished};
 ///
 /// The conflict target is named: a bare `DO NOTHING` would swallow any constraint's violation.
 pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
+    // A caller's transaction keeps its own limits.
+    let sql = if claim.joined {
+        claim!("")
+    } else {
+        claim!(concat!(", ", idle_limit!()))
+    };
     let row = on
-        .query(
-            "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS value), \
-         waiting AS MATERIALIZED ( \
-           SELECT prior.value, set_config('lock_timeout', $5, true) FROM prior) \
-         INSERT INTO idempotent_keys \
-           (key, job, inputs, status, owner, fence, attempts, first_at, claimed_at) \
-         SELECT $1, $2, $3, 0, $4, 1, 1, clock_timestamp(), clock_timestamp() FROM waiting \
-         ON CONFLICT (key) DO NOTHING \
-         RETURNING pg_current_xact_id()::text, \
-           set_config('lock_timeout', (SELECT value FROM waiting), true)",
-        )
+        .query(sql)
         .bind(claim.key.as_str())
         .bind(claim.job)
         .bind(claim.inputs)

@@ -8,28 +8,34 @@ use crate::ledger::record::{Claim, Finished, Standing};
 
 type Manager = <Postgres as Database>::TransactionManager;
 
-/// Begins at READ COMMITTED whatever the session's default, and lets the server end the transaction
-/// of a process that stands still, or a stopped worker would hold its key for ever. Where the
-/// session has a limit of its own, that one holds.
-macro_rules! begin {
+/// Lets the server end the transaction of a process that stands still, or a stopped worker would hold
+/// its key for ever. Where the session has a limit of its own, that one holds.
+macro_rules! idle_limit {
     () => {
-        "BEGIN ISOLATION LEVEL READ COMMITTED; \
-         SELECT set_config('idle_in_transaction_session_timeout', '60s', true) \
-         WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
+        "CASE current_setting('idle_in_transaction_session_timeout') WHEN '0' \
+         THEN set_config('idle_in_transaction_session_timeout', '60s', true) END"
     };
 }
 
-/// One round trip. The mark is a savepoint, to which a failed body is undone, and a setting that
-/// ends with the transaction: the completion of a leased job looks at it in its own statement.
+pub(super) use idle_limit;
+
+/// Begins at READ COMMITTED whatever the session's default, in one round trip. Nothing else comes
+/// with it where the claim is next, for each further statement here is parsed and planned anew every
+/// time, and what it would set, the claim sets.
+///
+/// The mark is a savepoint, to which a failed body is undone, and a setting that ends with the
+/// transaction: the completion of a leased job looks at it in its own statement.
 pub(super) fn begin(mark: bool) -> SqlStr {
     if mark {
         concat!(
-            begin!(),
-            "; SET LOCAL idempotent.mark = 'open'; SAVEPOINT idempotent_mark"
+            "BEGIN ISOLATION LEVEL READ COMMITTED; \
+             SELECT set_config('idempotent.mark', 'open', true), ",
+            idle_limit!(),
+            "; SAVEPOINT idempotent_mark"
         )
         .into_sql_str()
     } else {
-        begin!().into_sql_str()
+        "BEGIN ISOLATION LEVEL READ COMMITTED".into_sql_str()
     }
 }
 
