@@ -22,6 +22,7 @@ mod schedule;
 mod tally;
 mod task;
 mod verdict;
+mod words;
 mod worker;
 mod world;
 
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         }
     });
     ended.unwrap_or_else(|error| {
-        eprintln!("shop: {}", error::in_words(&error));
+        eprintln!("shop: {}", words::in_words(&error));
         ExitCode::FAILURE
     })
 }

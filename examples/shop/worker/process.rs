@@ -8,12 +8,13 @@ use sqlx::Pool;
 use tokio::sync::mpsc;
 
 use super::{Answer, Event, Failure, Order, Setup};
-use crate::error::{ShopError, in_words};
+use crate::error::ShopError;
 use crate::gateway::Gateway;
 use crate::mail::Mailer;
 use crate::pipe::{self, Heard};
 use crate::points::{Point, Points};
 use crate::task::Task;
+use crate::words::in_words;
 use crate::world::{Place, ShopDatabase};
 use crate::{jobs, naive};
 
