@@ -12,3 +12,9 @@
 //! - `any_database`: a job that is generic over its database.
 //! - `send_welcome_email`, `charge_payment`, `create_invoice` and
 //!   `provision_account`: one job each, run twice, about forty lines.
+
+/// The examples of the page on queues compile and run. Here, and not in the runtime's own
+/// documentation, for they need a queue.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/queues.md")]
+pub struct Queues;
