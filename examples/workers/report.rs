@@ -80,9 +80,9 @@ pub fn conclude(verdict: &Verdict, naive: bool) -> (Vec<String>, bool) {
         lines.push("not every worker was killed that was to be, so nothing is shown".to_owned());
     }
     if verdict.fallen > 0 {
-        let fallen = verdict.fallen;
         lines.push(format!(
-            "{fallen} workers ended by themselves, and were replaced"
+            "workers that ended by themselves, and were replaced: {}",
+            verdict.fallen
         ));
     }
     if naive {

@@ -42,7 +42,7 @@ impl WorkError {
 
 /// The handler, as apalis runs it.
 ///
-/// A plain error is `Failed`: apalis fetches the job again at once, 25 times in all. An
+/// A plain error is `Failed`: apalis fetches the job again, 25 times in all. An
 /// [`AbortError`] is `Killed`, and it never does: for a poison job, which fails however often it is
 /// run, and whose panic would take the whole worker down. (Not `RetryAfterError`: apalis-sqlite 1.0
 /// leaves such a job pending and locked, and nobody fetches it.)
