@@ -37,6 +37,9 @@ pub struct Options {
     /// Run the same schedule over the same jobs written by hand, and show the damage
     #[arg(long)]
     pub naive: bool,
+    /// Print what the runtime measured in all processes, as Prometheus would scrape it
+    #[arg(long, conflicts_with = "naive")]
+    pub metrics: bool,
     /// The SQLite file; made if it is not there [default: a temporary one]
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,

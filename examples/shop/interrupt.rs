@@ -31,5 +31,5 @@ pub async fn interruptible(run: impl Future<Output = Result<ExitCode>>) -> Resul
 
 /// To whoever still listens: a terminal that is closed must not end the run before its end.
 fn say(what: &str) {
-    let _ = writeln!(std::io::stderr(), "shop: {what}");
+    let _ = writeln!(std::io::stderr(), "{}: {what}", env!("CARGO_BIN_NAME"));
 }

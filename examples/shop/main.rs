@@ -14,6 +14,7 @@ mod gateway;
 mod interrupt;
 mod jobs;
 mod mail;
+mod metrics;
 mod naive;
 mod pipe;
 mod points;
@@ -22,6 +23,7 @@ mod schedule;
 mod tally;
 mod task;
 mod verdict;
+mod words;
 mod worker;
 mod world;
 
@@ -35,6 +37,7 @@ use futures_util::FutureExt as _;
 use idempotent_runtime::{MySql, Postgres, Sqlite};
 
 use cli::{Cli, Options, Role};
+use metrics::{Measured, Recorder};
 use pipe::Peer;
 use schedule::Schedule;
 use verdict::Verdict;
@@ -62,7 +65,7 @@ fn main() -> ExitCode {
         }
     });
     ended.unwrap_or_else(|error| {
-        eprintln!("shop: {}", error::in_words(&error));
+        eprintln!("shop: {}", words::in_words(&error));
         ExitCode::FAILURE
     })
 }
@@ -117,12 +120,16 @@ async fn run<DB: ShopDatabase>(
     let gateway_address: SocketAddr = gateway.hear().await?;
     let mut mail = Peer::start("mail sink", ["mail-sink".into()])?;
     let mail_address: SocketAddr = mail.hear().await?;
-    let hiring = Hiring(Setup {
+    let recorder = options.metrics.then(Recorder::install).transpose()?;
+    let measured = Measured::default();
+    let setup = Setup {
         place,
         gateway: gateway_address,
         mail: mail_address,
         naive,
-    });
+        metrics: options.metrics,
+    };
+    let hiring = Hiring::new(setup, measured.clone());
     let tally = Schedule::new(hiring, seed).run(&cases).await?;
 
     let gateway_report = gateway::report(gateway_address).await?;
@@ -131,6 +138,11 @@ async fn run<DB: ShopDatabase>(
     let verdict = Verdict::reach(&cases, &tally, &world, &gateway_report, &mail_report).await?;
     gateway.stop().await?;
     mail.stop().await?;
+    if let Some(recorder) = recorder {
+        // Sets the gauge of keys.
+        world.count_keys().await?;
+        println!("{}", measured.exposition(&recorder));
+    }
     world.close().await;
 
     let (conclusion, right) = report::conclude(&verdict, naive);

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{each_effect_once, effects_twice, example, says, shop};
+use common::{each_effect_once, effects_twice, example, line, says, shop};
 
 #[test]
 fn every_effect_is_there_exactly_once() {
@@ -15,6 +15,40 @@ fn every_effect_is_there_exactly_once() {
 #[test]
 fn jobs_without_the_attribute_double_their_effects() {
     effects_twice(&[]);
+}
+
+/// All processes together: what each of its workers was left to tell.
+#[test]
+fn the_shop_prints_what_the_runtime_measured() {
+    let run = shop(&["--metrics", "--jobs", "2", "--seed", "7"]);
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{said}");
+    let sample = |series: &str| -> f64 {
+        let line = said.lines().find_map(|line| line.strip_prefix(series));
+        let value = line.unwrap_or_else(|| panic!("no {series} in\n{said}"));
+        value.trim().parse().expect("a number")
+    };
+    for (job, &performed) in ["charge_payment", "create_invoice"]
+        .iter()
+        .zip(&line(&said, "performed")[1..])
+    {
+        assert_eq!(
+            sample(&format!("idempotent_keys{{job=\"{job}\",state=\"done\"}}")),
+            6.0
+        );
+        let calls = format!("idempotent_calls_total{{job=\"{job}\",outcome=\"performed\"}}");
+        // A worker that was killed before its caller heard has told, mostly.
+        assert!((performed as f64..=6.0).contains(&sample(&calls)), "{said}");
+        assert!(sample(&format!("idempotent_body_seconds_sum{{job=\"{job}\"}}")) > 0.0);
+    }
+    // Each of these was cut off between the effect and its completion, and taken over.
+    assert!(sample("idempotent_takeovers_total{job=\"charge_payment\"}") >= 2.0);
+    assert!(said.contains("# TYPE idempotent_keys gauge\n"), "{said}");
+    let last = said.lines().last().expect("a last line");
+    assert!(
+        last.starts_with("every effect is there exactly once"),
+        "{last}"
+    );
 }
 
 /// What each small program prints, but for what an error is made of.

@@ -1,8 +1,8 @@
 //! What a call gave: performed now, replayed, or skipped.
 
-use std::convert::Infallible;
+mod wire;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::convert::Infallible;
 
 /// The skip reason of a job that cannot skip: no value of it exists.
 pub type Never = Infallible;
@@ -173,29 +173,22 @@ impl SkipReason for Never {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Skip {}
-    impl Sealed for super::Never {}
-}
+    use super::{Never, Skip};
 
-/// `{"outcome": "performed" | "replayed", "value": …}`, or `{"outcome": "skipped", "reason": …}`.
-impl<T: Serialize, S: SkipReason> Serialize for Outcome<T, S> {
-    fn serialize<Z: Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
-        let mut out = serializer.serialize_struct("Outcome", 2)?;
-        match self {
-            Self::Performed(value) => {
-                out.serialize_field("outcome", "performed")?;
-                out.serialize_field("value", value)?;
-            }
-            Self::Replayed(value) => {
-                out.serialize_field("outcome", "replayed")?;
-                out.serialize_field("value", value)?;
-            }
-            Self::Skipped(why) => {
-                out.serialize_field("outcome", "skipped")?;
-                out.serialize_field("reason", why.reason().as_str())?;
-            }
+    pub trait Sealed: Sized {
+        /// The reason as this type has it; `None` where it has none.
+        fn from_skip(skip: Skip) -> Option<Self>;
+    }
+
+    impl Sealed for Skip {
+        fn from_skip(skip: Skip) -> Option<Self> {
+            Some(skip)
         }
-        out.end()
+    }
+
+    impl Sealed for Never {
+        fn from_skip(_: Skip) -> Option<Self> {
+            None
+        }
     }
 }

@@ -11,6 +11,7 @@ pub mod postgres;
 pub mod proof;
 pub mod runner;
 pub mod sqlite;
+pub mod terminal;
 pub mod ui;
 pub mod worker;
 pub mod world;

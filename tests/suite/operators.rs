@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use idempotent_runtime::{Job, idempotent};
+use idempotent_tests::terminal::Terminal;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
@@ -10,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::business::{Failure, Gateway, charge, leave, note};
 use crate::db::{Conn, Db};
-use crate::world::{World, eventually};
+use crate::world::{TestDatabase as _, World, eventually};
 
 /// What a run of the command gave.
 struct Ran {
@@ -287,11 +288,31 @@ async fn forget_asks_first(world: World<Db>) {
 async fn purge_forgets_what_is_due(world: World<Db>) {
     let running = mixed(&world).await;
     let due = run(&world, &["purge", "--dry-run"]).await;
-    assert_eq!(due.out, "1 keys are due, and none was forgotten\n");
+    assert_eq!(due.out, "1 key is due, and none was forgotten\n");
     let purged = run(&world, &["purge", "--json"]).await;
     assert_eq!(purged.json()["forgotten"], 1);
     assert_eq!(run(&world, &["list", "--json"]).await.keys().len(), 4);
     running.abort();
+}
+
+/// On a terminal, on its standard error; what it says at the end goes to the standard output.
+async fn purge_draws_a_bar_on_a_terminal(world: World<Db>) {
+    world.run(Db::EXPIRED_KEYS).await;
+    let ends = Terminal::open().expect("a terminal");
+    let child = Command::new(env!("CARGO_BIN_EXE_idempotent-under-test"))
+        .arg("purge")
+        .env("DATABASE_URL", &world.url)
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(ends.theirs)
+        .spawn()
+        .expect("the command");
+    let drawn = tokio::task::spawn_blocking(|| ends.ours.shown());
+    let output = child.wait_with_output().await.expect("an end");
+    let drawn = drawn.await.expect("what was drawn");
+    assert_eq!(output.stdout, b"20000 keys are forgotten\n", "{drawn}");
+    assert!(drawn.contains("/20000 keys, "), "{drawn}");
 }
 
 async fn migrate_installs_the_tables(world: World<Db>) {
@@ -328,6 +349,7 @@ idempotent_tests::tests!(
     a_result_can_come_from_the_standard_input,
     forget_asks_first,
     purge_forgets_what_is_due,
+    purge_draws_a_bar_on_a_terminal,
     migrate_installs_the_tables,
     a_wrong_command_line_is_told_apart,
 );

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::metrics::Sample;
 use crate::points::Point;
 use crate::task::Task;
 use crate::world::Place;
@@ -23,6 +24,7 @@ pub struct Setup {
     pub gateway: SocketAddr,
     pub mail: SocketAddr,
     pub naive: bool,
+    pub metrics: bool,
 }
 
 /// From the parent to the worker.
@@ -43,6 +45,8 @@ pub enum Event {
     Ready,
     /// Waiting at the point.
     At(Point),
+    /// What the worker has measured so far; before the end of each call, if it was asked for.
+    Measured(Vec<Sample>),
     Done(Answer),
     Failed(Failure),
 }

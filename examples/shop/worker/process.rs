@@ -8,12 +8,14 @@ use sqlx::Pool;
 use tokio::sync::mpsc;
 
 use super::{Answer, Event, Failure, Order, Setup};
-use crate::error::{ShopError, in_words};
+use crate::error::ShopError;
 use crate::gateway::Gateway;
 use crate::mail::Mailer;
+use crate::metrics::Recorder;
 use crate::pipe::{self, Heard};
 use crate::points::{Point, Points};
 use crate::task::Task;
+use crate::words::in_words;
 use crate::world::{Place, ShopDatabase};
 use crate::{jobs, naive};
 
@@ -31,6 +33,7 @@ pub async fn work() -> Result<()> {
 }
 
 async fn work_on<DB: ShopDatabase>(place: &DB::Place, setup: &Setup, parent: Heard) -> Result<()> {
+    let recorder = setup.metrics.then(Recorder::install).transpose()?;
     let pool = DB::connect(place).await?;
     let worker = Worker {
         database: if setup.naive {
@@ -41,6 +44,7 @@ async fn work_on<DB: ShopDatabase>(place: &DB::Place, setup: &Setup, parent: Hea
         gateway: Gateway::new(setup.gateway),
         mailer: Mailer::new(setup.mail),
         points: Points::default(),
+        recorder,
     };
     pipe::say(&Event::Ready);
     // Orders are heard while a task runs: that is when a release comes.
@@ -75,6 +79,7 @@ struct Worker<DB: ShopDatabase> {
     gateway: Gateway,
     mailer: Mailer,
     points: Points,
+    recorder: Option<Recorder>,
 }
 
 impl<DB: ShopDatabase> Worker<DB> {
@@ -85,6 +90,9 @@ impl<DB: ShopDatabase> Worker<DB> {
                 Database::Annotated(store) => self.run(store, &task).await,
                 Database::Naive(pool) => self.run_naive(pool, &task).await,
             };
+            if let Some(recorder) = &self.recorder {
+                pipe::say(&Event::Measured(recorder.samples()));
+            }
             pipe::say(&match ran {
                 Ok(answer) => {
                     self.points.pass(Point::Returned).await;

@@ -84,6 +84,12 @@ impl<DB: ShopDatabase> World<DB> {
         }
     }
 
+    /// Counts the keys of the ledger, which the runtime tells the recorder.
+    pub async fn count_keys(&self) -> Result<()> {
+        Store::new(self.pool.clone()).stats().await?;
+        Ok(())
+    }
+
     /// Closes the connections; a file is then all in its one place.
     pub async fn close(self) {
         self.pool.close().await;

@@ -82,7 +82,7 @@ pub fn says(program: &mut Command, wanted: &[&str]) {
 }
 
 /// The counts of a line of the table; jobs without any are left out.
-fn line(table: &str, title: &str) -> Vec<u64> {
+pub fn line(table: &str, title: &str) -> Vec<u64> {
     let line = table
         .lines()
         .find(|line| line.trim_start().starts_with(title));

@@ -99,7 +99,7 @@ pub(crate) async fn purge<DB: Backend>(
         return say(
             json,
             json!({ "due": due }),
-            &format!("{due} keys are due, and none was forgotten"),
+            &format!("{} due, and none was forgotten", keys_are(due)),
         );
     }
     // Drawn on the standard error, and only where that is a terminal.
@@ -120,8 +120,15 @@ pub(crate) async fn purge<DB: Backend>(
     say(
         json,
         json!({ "forgotten": forgotten }),
-        &format!("{forgotten} keys are forgotten"),
+        &format!("{} forgotten", keys_are(forgotten)),
     )
+}
+
+fn keys_are(keys: u64) -> String {
+    match keys {
+        1 => "1 key is".to_owned(),
+        keys => format!("{keys} keys are"),
+    }
 }
 
 /// Asks on the standard error, and reads the answer; no answer is a no.
