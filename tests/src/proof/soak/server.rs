@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use tempfile::TempDir;
@@ -214,19 +214,9 @@ impl Drop for Server {
     }
 }
 
-/// A program on the path, or where Debian keeps it.
 fn find(program: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    folders.push("/usr/sbin".into());
-    if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
-        folders.extend(versions.flatten().map(|version| version.path().join("bin")));
-    }
-    folders
-        .iter()
-        .map(|folder| folder.join(program))
-        .find(|path| Path::exists(path))
-        .unwrap_or_else(|| program.into())
+    // Starting it tells what is missing.
+    crate::need::program(program).unwrap_or_else(|| program.into())
 }
 
 /// A user's number and group.
