@@ -10,7 +10,7 @@ use super::gateway::{Manners, serve};
 use super::mutants::try_all;
 use super::soak::server::Server;
 use super::soak::{Bounds, Keys, Soaked, soak};
-use super::sweep::{Swept, not_passed, sweep};
+use super::sweep::{self, Swept, not_passed, sweep};
 use super::worker::{Setup, work};
 use crate::model::check_all;
 
@@ -23,6 +23,7 @@ proof --database sqlite|postgres|mysql|all  [options]
   --gateway G   what the soak's gateway does with keys: honours (the default), ignores, forgets
   --sweep K     of the sweep's cases, one in K (1: all; 0: no sweep)
   --case TEXT   of the sweep's cases, those with TEXT in their name; nothing else
+  --list yes    the names of the sweep's cases; nothing else
   --mutants yes|no
   --model W     workers of the model (2; 0: no model)";
 
@@ -36,6 +37,7 @@ struct Asked {
     gateway: Keys,
     sweep: u64,
     case: Option<String>,
+    list: bool,
     mutants: bool,
     model: usize,
 }
@@ -50,6 +52,7 @@ impl Asked {
             gateway: Keys::Honours,
             sweep: 1,
             case: None,
+            list: false,
             mutants: true,
             model: 2,
         };
@@ -73,6 +76,7 @@ impl Asked {
                 }
                 "--sweep" => asked.sweep = value.parse()?,
                 "--case" => asked.case = Some(value),
+                "--list" => asked.list = value == "yes",
                 "--mutants" => asked.mutants = value == "yes",
                 "--model" => asked.model = value.parse()?,
                 _ => return Err(USAGE.into()),
@@ -127,6 +131,9 @@ async fn gateway(mut args: impl Iterator<Item = String>) -> Result<()> {
 }
 
 async fn prove(asked: Asked) -> Result<bool> {
+    if asked.list {
+        return list(&asked.databases).await.map(|()| true);
+    }
     let mut holds = true;
     let share = asked.jobs / asked.databases.len() as u64;
     for database in &asked.databases {
@@ -146,6 +153,18 @@ async fn prove(asked: Asked) -> Result<bool> {
     }
     println!("proof: {}", if holds { "holds" } else { "fails" });
     Ok(holds)
+}
+
+async fn list(databases: &[String]) -> Result<()> {
+    for database in databases {
+        let cases = match &**database {
+            "postgres" => sweep::list::<sqlx::Postgres>().await?,
+            "mysql" => sweep::list::<sqlx::MySql>().await?,
+            _ => sweep::list::<sqlx::Sqlite>().await?,
+        };
+        cases.iter().for_each(|case| println!("{database}/{case}"));
+    }
+    Ok(())
 }
 
 async fn on<DB: ProofDatabase>(asked: &Asked, jobs: u64) -> Result<bool> {

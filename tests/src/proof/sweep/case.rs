@@ -49,6 +49,26 @@ pub struct Passing {
     pub before: usize,
 }
 
+impl Passing {
+    /// What can be done at it: where something happens on a path already, nothing else can.
+    pub fn actions(&self, path: &Path) -> impl Iterator<Item = Action> {
+        let taken = path.also.is_some_and(|(point, _)| point == self.point);
+        let tried = !taken && self.point.starts_with(path.near);
+        Action::ALL.into_iter().filter(move |_| tried)
+    }
+
+    /// `leased takes over/leased::complete::before-commit/stop`
+    #[must_use]
+    pub fn case(&self, path: &Path, action: Action) -> String {
+        let again = match self.before {
+            0 => String::new(),
+            before => format!(" ({})", before + 1),
+        };
+        let (path, point) = (path.full_name(), &self.point);
+        format!("{path}/{point}{again}/{}", action.name())
+    }
+}
+
 /// Brings about what a path begins with, for the `n`th job.
 async fn prepare<DB: ProofDatabase>(
     stage: &mut Stage<DB>,
@@ -76,12 +96,13 @@ async fn prepare<DB: ProofDatabase>(
             }
         }
         Before::Marked => {}
+        Before::Refused(how) => DB::refuse(&stage.pool, &key, how).await?,
     }
     if matches!(path.before, Before::Marked | Before::LeftoverMarked) {
         DB::mark(&stage.pool, &key).await?;
     }
-    if let Some(point) = path.also {
-        at(first, point, "1*return(error)").await?;
+    if let Some((point, what)) = path.also {
+        at(first, point, &format!("1*return({what})")).await?;
     }
     Ok(())
 }

@@ -67,6 +67,7 @@ impl<DB: ProofDatabase> Stage<DB> {
         let pool = DB::pool(&url, 2).await;
         DB::run(&pool, DB::TABLES).await?;
         Store::new(pool.clone()).migrate().await?;
+        DB::run(&pool, DB::REFUSALS).await?;
         pool.close().await;
         let manners = serde_json::to_string(&Manners::GOOD)?;
         let mut gateway = Peer::start(&["gateway".to_owned(), manners], None)?;
