@@ -154,6 +154,19 @@ async fn sessions_that_do_not_commit_are_refused(world: World<Db>) {
     assert_eq!(world.effects("kept").await, 0);
 }
 
+/// 13: a session that takes no writes is refused, and not retried.
+async fn a_session_that_takes_no_writes_is_refused(world: World<Db>) {
+    let store = with_session(&world, "SET SESSION TRANSACTION READ ONLY").await;
+    for error in [
+        kept(&store, 1).await.unwrap_err(),
+        kept_leased(&store, 1).await.unwrap_err(),
+    ] {
+        assert!(!error.runtime().is_retryable(), "{error:?}");
+    }
+    assert_eq!(world.effects("kept").await, 0);
+    assert!(kept(&world.store, 1).await.unwrap().is_performed());
+}
+
 /// 10: time zones, SQL modes, isolation and character sets of the session change nothing.
 async fn sessions_of_all_sorts_are_alike(world: World<Db>) {
     let sorts = [
@@ -298,6 +311,7 @@ idempotent_tests::tests!(
     missing_tables_say_so,
     other_engines_are_refused,
     sessions_that_do_not_commit_are_refused,
+    a_session_that_takes_no_writes_is_refused,
     sessions_of_all_sorts_are_alike,
     a_latin1_connection_keeps_text_as_it_is,
     what_is_too_large_for_a_packet_is_refused,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 /// Something that a test cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
+    /// Nothing.
+    Nothing,
     /// A server, which this variable names.
     Server(&'static str),
     /// A program.
@@ -16,6 +18,7 @@ impl Need {
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         match *self {
+            Self::Nothing => None,
             Self::Server(variable) => std::env::var_os(variable)
                 .is_none()
                 .then(|| format!("{variable} is not set")),

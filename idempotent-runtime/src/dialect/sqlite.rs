@@ -64,7 +64,7 @@ impl Dialect for Sqlite {
                     needed: SCHEMA_VERSION,
                 });
             }
-            Ok(_) => return Ok(()),
+            Ok(_) => return refuse_read_only(conn).await,
             Err(error) if Self::fault(&error) == Fault::NoSchema => {}
             Err(error) => return Err(error.into_failed::<Self>("reading the schema's version")),
         }
@@ -531,10 +531,7 @@ impl Dialect for Sqlite {
         let sqlx::Error::Database(database) = error else {
             return common_fault(error);
         };
-        let code = database
-            .code()
-            .and_then(|code| code.parse::<i32>().ok())
-            .unwrap_or(0);
+        let code = code(&**database);
         match (code, code & 0xff) {
             (517, _) => Fault::StaleSnapshot,
             // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL (a race at opening).
@@ -578,6 +575,34 @@ impl Dialect for Sqlite {
             ),
             values: None,
         })
+    }
+}
+
+/// An error's number, with what is special about it; 0 where there is none.
+fn code(error: &dyn sqlx::error::DatabaseError) -> i32 {
+    let code = error.code().and_then(|code| code.parse().ok());
+    code.unwrap_or(0)
+}
+
+/// The same, without.
+fn primary_code(error: &dyn sqlx::error::DatabaseError) -> i32 {
+    code(error) & 0xff
+}
+
+/// A file that takes no writes is opened like any other, and `BEGIN IMMEDIATE` succeeds on it.
+async fn refuse_read_only(conn: &mut SqliteConnection) -> Result<(), Error> {
+    const READ_ONLY: i32 = 8;
+    let nothing = "UPDATE idempotent_meta SET version = version WHERE FALSE";
+    match sqlx::query(nothing).execute(conn).await {
+        Ok(_) => Ok(()),
+        Err(sqlx::Error::Database(error)) if primary_code(&*error) == READ_ONLY => {
+            Err(Error::Unsupported {
+                problem: "it is read-only: give this process a file, and a folder, that it may \
+                          write"
+                    .to_owned(),
+            })
+        }
+        Err(error) => Err(error.into_failed::<sqlx::Sqlite>("writing to the ledger's tables")),
     }
 }
 

@@ -8,7 +8,8 @@ use super::checker::{Promise, Violation};
 use super::database::ProofDatabase;
 use super::gateway::{Manners, serve};
 use super::mutants::try_all;
-use super::soak::server::Server;
+use super::outages::{Outages, outages};
+use super::server::Server;
 use super::soak::{Bounds, Keys, Soaked, soak};
 use super::sweep::{self, Swept, not_passed, sweep};
 use super::worker::{Setup, work};
@@ -24,6 +25,8 @@ proof --database sqlite|postgres|mysql|all  [options]
   --sweep K     of the sweep's cases, one in K (1: all; 0: no sweep)
   --case TEXT   of the sweep's cases, those with TEXT in their name; nothing else
   --list yes    the names of the sweep's cases; nothing else
+  --outages K   restarts of a server, at one in K of the points of jobs that perform, and commits
+                that are cut off (1; 0: none)
   --mutants yes|no
   --model W     workers of the model (2; 0: no model)";
 
@@ -38,6 +41,7 @@ struct Asked {
     sweep: u64,
     case: Option<String>,
     list: bool,
+    outages: u64,
     mutants: bool,
     model: usize,
 }
@@ -53,6 +57,7 @@ impl Asked {
             sweep: 1,
             case: None,
             list: false,
+            outages: 1,
             mutants: true,
             model: 2,
         };
@@ -77,13 +82,14 @@ impl Asked {
                 "--sweep" => asked.sweep = value.parse()?,
                 "--case" => asked.case = Some(value),
                 "--list" => asked.list = value == "yes",
+                "--outages" => asked.outages = value.parse()?,
                 "--mutants" => asked.mutants = value == "yes",
                 "--model" => asked.model = value.parse()?,
                 _ => return Err(USAGE.into()),
             }
         }
         if asked.case.is_some() {
-            (asked.jobs, asked.mutants, asked.model) = (0, false, 0);
+            (asked.jobs, asked.outages, asked.mutants, asked.model) = (0, 0, false, 0);
         }
         Ok(asked)
     }
@@ -173,12 +179,13 @@ async fn on<DB: ProofDatabase>(asked: &Asked, jobs: u64) -> Result<bool> {
         let swept = sweep::<DB>(asked.sweep.max(1), asked.seed, asked.case.as_deref()).await?;
         holds &= print_sweep(&swept, asked.case.is_none());
     }
+    if asked.outages > 0
+        && let Some(server) = Server::of(DB::CALLED).await?
+    {
+        holds &= print_outages(&outages::<DB>(server, asked.outages).await?);
+    }
     if jobs > 0 {
-        let server = match DB::CALLED {
-            "postgres" => Some(Server::postgres().await?),
-            "mysql" => Some(Server::mariadb().await?),
-            _ => None,
-        };
+        let server = Server::of(DB::CALLED).await?;
         let bounds = Bounds {
             jobs,
             time: Duration::from_secs(asked.minutes * 60),
@@ -205,6 +212,18 @@ fn print_sweep(swept: &Swept, whole: bool) -> bool {
         println!("  {case}: {}", in_words(violation));
     }
     swept.broken.is_empty()
+}
+
+fn print_outages(seen: &Outages) -> bool {
+    println!("outage restarts: {}", seen.restarts);
+    println!("outage cuts during or before COMMIT: {}", seen.cuts);
+    println!("outages not met: {}", seen.missed.len());
+    seen.missed.iter().for_each(|case| println!("  {case}"));
+    println!("outage promises broken: {}", seen.broken.len());
+    for (case, violation) in &seen.broken {
+        println!("  {case}: {}", in_words(violation));
+    }
+    seen.broken.is_empty()
 }
 
 fn print_soak(soaked: &Soaked) -> bool {

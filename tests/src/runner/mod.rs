@@ -110,3 +110,16 @@ macro_rules! tests {
         }
     };
 }
+
+/// Makes cases of functions `async fn()` that have no world, each with what it needs.
+#[macro_export]
+macro_rules! cases {
+    ($($need:expr => $name:ident),* $(,)?) => {{
+        let topic = module_path!().rsplit("::").next().unwrap_or_default();
+        vec![$($crate::runner::Case {
+            name: format!("{topic}::{}", stringify!($name)),
+            run: || Box::pin($name()),
+            needs: vec![$need],
+        }),*]
+    }};
+}

@@ -8,6 +8,8 @@ const PLACES: &[(&str, &str)] = &[
     ("mysql_only", "tests/mysql"),
     ("pg_dialect", "tests/tests/pg_dialect"),
     ("servers", "tests/tests/servers"),
+    ("tables", "tests/tests/tables.rs"),
+    ("servers", "tests/tests/servers"),
     ("sqlite_setup", "tests/tests/sqlite_setup.rs"),
     ("sqlite_cuts", "tests/tests/sqlite_cuts.rs"),
     ("metrics", "tests/tests/metrics.rs"),
@@ -15,8 +17,6 @@ const PLACES: &[(&str, &str)] = &[
     ("proof_tests", "tests/src/proof"),
     ("model", "tests/src/model"),
     ("runtime", "idempotent-runtime/src"),
-    ("macros", "idempotent-macros/src"),
-    ("outside_world", "examples/tests/outside_world.rs"),
 ];
 
 fn root() -> PathBuf {
@@ -70,15 +70,16 @@ fn tests_in(path: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The tests of one file: those of a list `tests!(…)`, or the functions below `#[test]`.
+/// The tests of one file: those of a list `tests!(…)` or `cases!(…)`, or the functions below `#[test]`.
 fn tests_of(path: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(path).expect("a source");
-    let listed = text.split("idempotent_tests::tests!(").skip(1);
-    let listed = listed.flat_map(|list| {
+    let lists = ["idempotent_tests::tests!(", "idempotent_tests::cases!("];
+    let lists = lists.iter().flat_map(|begin| text.split(begin).skip(1));
+    let listed = lists.flat_map(|list| {
         let list = list.split(')').next().unwrap_or_default();
-        list.split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
+        // `name`, or `NEED => name`.
+        let names = list.split(',').filter_map(|name| name.split("=> ").last());
+        names.map(str::trim).filter(|name| !name.is_empty())
     });
     let attribute = ["#[test]", "#[tokio::test"];
     let mut marked = Vec::new();

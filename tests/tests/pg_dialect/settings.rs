@@ -165,7 +165,34 @@ async fn a_statement_that_takes_too_long_is_retryable(world: PgWorld) {
     first.await.unwrap().unwrap();
 }
 
+/// 10: the session's zone is nothing to the ledger: its times are instants.
+async fn a_session_of_another_zone_changes_nothing(world: PgWorld) {
+    for (n, zone) in (1..).zip(["Asia/Tokyo", "-12", "America/New_York"]) {
+        let store = store_with(&world, 2, &[("timezone", zone)]).await;
+        assert!(plain(&store, n).await.unwrap().is_performed(), "{zone}");
+        assert!(
+            plain(&world.store, n).await.unwrap().is_replayed(),
+            "{zone}"
+        );
+        assert!(leased(&store, n).await.unwrap().is_performed(), "{zone}");
+        assert!(
+            leased(&world.store, n).await.unwrap().is_replayed(),
+            "{zone}"
+        );
+        let off = world
+            .number(
+                "SELECT max(abs(extract(epoch FROM clock_timestamp() - first_at)))::bigint \
+                 FROM idempotent_keys WHERE key <> ?",
+                "",
+            )
+            .await;
+        assert!(off < 20, "{zone}: {off} s off");
+        assert_eq!(store.purge().await.unwrap(), 0);
+    }
+}
+
 idempotent_tests::tests!(
+    a_session_of_another_zone_changes_nothing,
     a_stricter_default_isolation_changes_nothing,
     a_worker_that_stands_still_loses_its_key_to_a_waiter,
     a_connection_that_is_cut_is_retryable,
