@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     let cases = idempotent_tests::cases!(
         NOTHING => every_fault_has_its_tests,
         NOTHING => every_case_from_the_field_has_its_tests,
+        NOTHING => the_readme_names_tests_that_there_are,
         NOTHING => exceptions_are_few_and_of_tests_that_there_are,
         NOTHING => the_runtime_reads_no_clock,
         NOTHING => sqlite_is_swept_at_every_point,
@@ -48,6 +49,19 @@ async fn every_case_from_the_field_has_its_tests() {
 fn holds(page: &str, numbers: &[String]) {
     let wrong = shown::faults_of(page, numbers);
     assert!(wrong.is_empty(), "{page}:\n{}", wrong.join("\n"));
+}
+
+/// The guarantees: each with what it needs, and the tests that show it.
+async fn the_readme_names_tests_that_there_are() {
+    let rows = markdown::rows("README.md", 3);
+    let (suite, others) = (sources::suite(), sources::others());
+    let names = rows.iter().flat_map(|row| markdown::names(&row[2]));
+    let names: Vec<_> = names.filter(|name| name.contains("::")).collect();
+    assert!(names.len() >= 20, "{names:?}");
+    for name in names.iter().filter(|name| !name.contains('(')) {
+        let known = suite.contains(name) || others.contains(name);
+        assert!(known, "README.md: there is no test `{name}`");
+    }
 }
 
 async fn exceptions_are_few_and_of_tests_that_there_are() {
