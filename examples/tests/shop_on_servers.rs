@@ -5,20 +5,20 @@
 mod common;
 mod server;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use common::{each_effect_once, effects_twice, example, says};
 use server::{Kind, Server};
 
 fn main() -> ExitCode {
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test(
+        "runner::without_servers_all_is_ignored",
+        without_servers_all_is_ignored,
+    )];
     let mut missing = false;
-    for (name, kind, variable) in [
-        ("postgres", Kind::Postgres, "IDEMPOTENT_TEST_POSTGRES_URL"),
-        ("mysql", Kind::MySql, "IDEMPOTENT_TEST_MYSQL_URL"),
-    ] {
+    for (name, kind, variable) in SERVERS {
         let url = std::env::var(variable).ok();
         if url.is_none() {
             eprintln!("{variable} is not set: the shop's tests on {name} are skipped");
@@ -26,13 +26,16 @@ fn main() -> ExitCode {
         }
         for (test, run) in TESTS {
             let url = url.clone();
-            let ignored = url.is_none();
-            let trial = Trial::test(format!("{name}::{test}"), move || {
-                let url = url.ok_or(format!("{variable} is not set"))?;
-                run(&Server { kind, url });
-                Ok(())
-            });
-            trials.push(trial.with_ignored_flag(ignored));
+            trials.push(Trial::ignorable_test(
+                format!("{name}::{test}"),
+                move || {
+                    let Some(url) = url else {
+                        return Ok(Completion::ignored_with(format!("{variable} is not set")));
+                    };
+                    run(&Server { kind, url });
+                    Ok(Completion::Completed)
+                },
+            ));
         }
     }
     if missing && std::env::var("CI").is_ok_and(|ci| ci == "true") {
@@ -41,6 +44,33 @@ fn main() -> ExitCode {
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
+
+/// Shown by this very program, run again without the variables.
+fn without_servers_all_is_ignored() -> Result<(), Failed> {
+    let mut again = Command::new(std::env::current_exe()?);
+    again.args(["--skip", "runner::"]).env_remove("CI");
+    for (_, _, variable) in SERVERS {
+        again.env_remove(variable);
+    }
+    let told = again.output()?;
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    let closing = format!(
+        "test result: ok. 0 passed; 0 failed; {} ignored;",
+        SERVERS.len() * TESTS.len()
+    );
+    if !told.status.success() || !said.contains(&closing) {
+        return Err(format!("not \"{closing}\":\n{said}").into());
+    }
+    match again.env("CI", "true").output()?.status.success() {
+        true => Err("missing servers have passed under CI=true".into()),
+        false => Ok(()),
+    }
+}
+
+const SERVERS: [(&str, Kind, &str); 2] = [
+    ("postgres", Kind::Postgres, "IDEMPOTENT_TEST_POSTGRES_URL"),
+    ("mysql", Kind::MySql, "IDEMPOTENT_TEST_MYSQL_URL"),
+];
 
 type Test = fn(&Server);
 

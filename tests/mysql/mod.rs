@@ -11,6 +11,7 @@ mod deadlocks;
 mod escapes;
 mod joined;
 mod names;
+mod sessions;
 mod setup;
 mod storm;
 mod waits;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         escapes::cases(),
         joined::cases(),
         names::cases(),
+        sessions::cases(),
         setup::cases(),
         storm::cases(),
         waits::cases(),

@@ -99,7 +99,7 @@ async fn storm(
     }
 }
 
-/// Issue 3: 64 tasks, a pool of eight, 500 keys, a third of the bodies failing.
+/// 64 tasks, a pool of eight, 500 keys, a third of the bodies failing.
 async fn the_storm_of_one_process(world: World<Db>) {
     storm(&world, 1, 64, 8, 500, 30, 33).await;
 }

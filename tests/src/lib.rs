@@ -6,11 +6,13 @@
 pub mod chance;
 pub mod model;
 pub mod mysql;
+pub mod need;
 pub mod postgres;
 #[cfg(feature = "proof")]
 pub mod proof;
 pub mod runner;
 pub mod sqlite;
+pub mod tables;
 pub mod terminal;
 pub mod ui;
 pub mod worker;

@@ -27,6 +27,8 @@ pub struct Made {
 impl TestDatabase for sqlx::MySql {
     type Guard = Made;
 
+    const SERVER: Option<&'static str> = SERVER;
+
     const BUSINESS: &'static str = "
         CREATE TABLE orders (id bigint PRIMARY KEY, total bigint NOT NULL, paid boolean NOT NULL
             DEFAULT FALSE, cancelled boolean NOT NULL DEFAULT FALSE, receipt text) ENGINE=InnoDB;
@@ -43,6 +45,13 @@ impl TestDatabase for sqlx::MySql {
         "UPDATE idempotent_keys SET first_at = first_at - INTERVAL 2 DAY WHERE `key` = ?";
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
         UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE `key` = ?";
+
+    const AN_HOUR_AHEAD: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until - INTERVAL 1 HOUR, first_at = first_at - INTERVAL 1 HOUR, \
+        claimed_at = claimed_at - INTERVAL 1 HOUR, forget_at = forget_at - INTERVAL 1 HOUR WHERE `key` = ?";
+    const AN_HOUR_BACK: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until + INTERVAL 1 HOUR, first_at = first_at + INTERVAL 1 HOUR, \
+        claimed_at = claimed_at + INTERVAL 1 HOUR, forget_at = forget_at + INTERVAL 1 HOUR WHERE `key` = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE `key` = ?";
     const HOLD_LEDGER: &'static str = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
@@ -61,10 +70,9 @@ impl TestDatabase for sqlx::MySql {
         FROM digits a, digits b, digits c, digits e, digits f WHERE f.d < 2";
     const IDLE_LIMIT: &'static str = "SELECT 1";
 
-    async fn create() -> (String, Made) {
-        let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
+    async fn create(server: &str) -> (String, Made) {
         let name = format!("idempotent_test_{}", uuid_like());
-        let mut conn = MySqlConnection::connect(&server)
+        let mut conn = MySqlConnection::connect(server)
             .await
             .expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
@@ -72,8 +80,14 @@ impl TestDatabase for sqlx::MySql {
             .await
             .expect("a database");
         conn.close().await.expect("a clean end");
-        let base = server.rsplit_once('/').map_or(&*server, |(base, _)| base);
-        (format!("{base}/{name}"), Made { server, name })
+        let base = server.rsplit_once('/').map_or(server, |(base, _)| base);
+        (
+            format!("{base}/{name}"),
+            Made {
+                server: server.to_owned(),
+                name,
+            },
+        )
     }
 
     async fn drop_database(made: &Made) {

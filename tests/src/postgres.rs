@@ -37,6 +37,8 @@ pub struct Made {
 impl TestDatabase for sqlx::Postgres {
     type Guard = Made;
 
+    const SERVER: Option<&'static str> = SERVER;
+
     const BUSINESS: &'static str = "
         CREATE TABLE orders (id bigint PRIMARY KEY, total bigint NOT NULL, paid boolean NOT NULL
             DEFAULT FALSE, cancelled boolean NOT NULL DEFAULT FALSE, receipt text);
@@ -53,6 +55,12 @@ impl TestDatabase for sqlx::Postgres {
         "UPDATE idempotent_keys SET first_at = first_at - interval '2 days' WHERE key = ?";
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = \
         clock_timestamp() - interval '1 second' WHERE key = ?";
+    const AN_HOUR_AHEAD: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until - interval '1 hour', first_at = first_at - interval '1 hour', \
+        claimed_at = claimed_at - interval '1 hour', forget_at = forget_at - interval '1 hour' WHERE key = ?";
+    const AN_HOUR_BACK: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until + interval '1 hour', first_at = first_at + interval '1 hour', \
+        claimed_at = claimed_at + interval '1 hour', forget_at = forget_at + interval '1 hour' WHERE key = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
     const HOLD_LEDGER: &'static str = "BEGIN; INSERT INTO idempotent_keys (key, job, status, owner,
@@ -72,10 +80,9 @@ impl TestDatabase for sqlx::Postgres {
     const IDLE_LIMIT: &'static str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET \
         idle_in_transaction_session_timeout = ''1s''', current_database()); END $$";
 
-    async fn create() -> (String, Made) {
-        let server = std::env::var(SERVER.unwrap_or_default()).expect("a server");
+    async fn create(server: &str) -> (String, Made) {
         let name = format!("idempotent_test_{}", uuid_like());
-        let mut conn = PgConnection::connect(&server)
+        let mut conn = PgConnection::connect(server)
             .await
             .expect("the server of the tests");
         sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
@@ -83,8 +90,14 @@ impl TestDatabase for sqlx::Postgres {
             .await
             .expect("a database");
         conn.close().await.expect("a clean end");
-        let base = server.rsplit_once('/').map_or(&*server, |(base, _)| base);
-        (format!("{base}/{name}"), Made { server, name })
+        let base = server.rsplit_once('/').map_or(server, |(base, _)| base);
+        (
+            format!("{base}/{name}"),
+            Made {
+                server: server.to_owned(),
+                name,
+            },
+        )
     }
 
     async fn drop_database(made: &Made) {

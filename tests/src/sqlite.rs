@@ -25,6 +25,8 @@ pub fn sql(text: &'static str) -> SqlStr {
 impl TestDatabase for sqlx::Sqlite {
     type Guard = TempDir;
 
+    const SERVER: Option<&'static str> = SERVER;
+
     const BUSINESS: &'static str = "
         CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER NOT NULL, paid BOOLEAN NOT NULL
             DEFAULT FALSE, cancelled BOOLEAN NOT NULL DEFAULT FALSE, receipt TEXT);
@@ -40,6 +42,12 @@ impl TestDatabase for sqlx::Sqlite {
     const AGE: &'static str =
         "UPDATE idempotent_keys SET first_at = first_at - 2 * 86400000 WHERE key = ?";
     const END_RETENTION: &'static str = "UPDATE idempotent_keys SET forget_at = 0 WHERE key = ?";
+    const AN_HOUR_AHEAD: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until - 3600000, first_at = first_at - 3600000, \
+        claimed_at = claimed_at - 3600000, forget_at = forget_at - 3600000 WHERE key = ?";
+    const AN_HOUR_BACK: &'static str = "UPDATE idempotent_keys SET \
+        lease_until = lease_until + 3600000, first_at = first_at + 3600000, \
+        claimed_at = claimed_at + 3600000, forget_at = forget_at + 3600000 WHERE key = ?";
 
     const FENCE: &'static str = "SELECT fence FROM idempotent_keys WHERE key = ?";
     const HOLD_LEDGER: &'static str = "BEGIN IMMEDIATE";
@@ -55,7 +63,7 @@ impl TestDatabase for sqlx::Sqlite {
         SELECT 'expired_' || n, 'expired', 1, x'00', 1, 1, x'31', 0, 0, 0, n FROM numbers";
     const IDLE_LIMIT: &'static str = "SELECT 1";
 
-    async fn create() -> (String, TempDir) {
+    async fn create(_: &str) -> (String, TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         (
             format!("sqlite:{}", folder.path().join("test.db").display()),

@@ -20,6 +20,9 @@ pub trait TestDatabase: Backend {
     /// Keeps what the world stands on.
     type Guard: Send + Sync;
 
+    /// The variable that names the server, if there is one.
+    const SERVER: Option<&'static str>;
+
     /// The business tables, in this database's words.
     const BUSINESS: &'static str;
 
@@ -34,6 +37,12 @@ pub trait TestDatabase: Backend {
 
     /// Ends a key's (`?`) retention, as if its time had passed.
     const END_RETENTION: &'static str;
+
+    /// Makes all times of a key (`?`) an hour older, as a clock does that jumps ahead.
+    const AN_HOUR_AHEAD: &'static str;
+
+    /// The other way round.
+    const AN_HOUR_BACK: &'static str;
 
     /// The fence of a key (`?`): how often it was taken over, and once for its claim.
     const FENCE: &'static str;
@@ -64,8 +73,13 @@ pub trait TestDatabase: Backend {
     /// where the database can.
     const IDLE_LIMIT: &'static str;
 
-    /// Makes an empty database.
-    fn create() -> impl Future<Output = (String, Self::Guard)> + Send;
+    /// Makes an empty database on a server.
+    fn create(server: &str) -> impl Future<Output = (String, Self::Guard)> + Send;
+
+    /// The server of the tests; empty where there is none.
+    fn server() -> String {
+        Self::SERVER.map_or_else(String::new, |name| std::env::var(name).expect("a server"))
+    }
 
     /// Drops it.
     fn drop_database(guard: &Self::Guard) -> impl Future<Output = ()> + Send;
@@ -100,7 +114,12 @@ pub const POOL: u32 = 8;
 impl<DB: TestDatabase> World<DB> {
     /// A fresh database: the ledger, and the business of the suite.
     pub async fn fresh() -> Self {
-        let (url, guard) = DB::create().await;
+        Self::on(&DB::server()).await
+    }
+
+    /// The same on a server of the caller's.
+    pub async fn on(server: &str) -> Self {
+        let (url, guard) = DB::create(server).await;
         let pool = DB::pool(&url, POOL).await;
         DB::run(&pool, DB::BUSINESS)
             .await

@@ -5,10 +5,12 @@ use idempotent_tests::runner::Case;
 mod business;
 
 mod basics;
+mod clocks;
 mod concurrency;
 mod crashes;
 mod escapes;
 mod failures;
+mod gateways;
 mod guards;
 mod inputs;
 mod joining;
@@ -18,21 +20,26 @@ mod late;
 mod leases;
 mod nesting;
 mod operators;
+mod pools;
 mod processes;
 mod results;
 mod retention;
+mod runtimes;
 mod steps;
 mod transactions;
 mod unique;
+mod versions;
 
 /// Every test of the suite.
 pub fn cases() -> Vec<Case> {
     [
         basics::cases(),
+        clocks::cases(),
         concurrency::cases(),
         crashes::cases(),
         escapes::cases(),
         failures::cases(),
+        gateways::cases(),
         guards::cases(),
         inputs::cases(),
         joining::cases(),
@@ -42,12 +49,15 @@ pub fn cases() -> Vec<Case> {
         leases::cases(),
         nesting::cases(),
         operators::cases(),
+        pools::cases(),
         processes::cases(),
         results::cases(),
         retention::cases(),
+        runtimes::cases(),
         steps::cases(),
         transactions::cases(),
         unique::cases(),
+        versions::cases(),
     ]
     .into_iter()
     .flatten()

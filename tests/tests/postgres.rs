@@ -9,5 +9,5 @@ use idempotent_tests::{runner, world};
 mod suite;
 
 fn main() -> ExitCode {
-    runner::main(db::SERVER, suite::cases())
+    runner::suite("postgres", db::SERVER, suite::cases())
 }

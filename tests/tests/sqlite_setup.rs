@@ -1,6 +1,6 @@
 //! What only SQLite can be set up wrong in: each is a clear error, and nothing is half-written.
 
-use idempotent_runtime::{Error, Resolution, SqliteStore, Store, idempotent};
+use idempotent_runtime::{Error, Job, Resolution, Sqlite, SqliteStore, Store, idempotent};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
@@ -10,6 +10,12 @@ async fn fill(conn: &mut SqliteConnection, n: i64) -> anyhow::Result<()> {
         .execute(conn)
         .await?;
     Ok(())
+}
+
+#[idempotent(key = "fill_leased_<n>")]
+async fn fill_leased(job: &mut Job<'_, Sqlite>, n: i64) -> Result<i64, Error> {
+    let _ = job.key();
+    Ok(n)
 }
 
 fn folder() -> tempfile::TempDir {
@@ -36,6 +42,47 @@ async fn what_cannot_be_opened_is_told_at_open() {
     assert!(!error.is_retryable(), "{error:?}");
 }
 
+/// 12: a file that may not be written. (Whoever is root may write every file: SQLite is told so.)
+#[tokio::test]
+async fn a_file_that_is_read_only_takes_no_job() {
+    let folder = folder();
+    let path = folder.path().join("kept.db");
+    let store = SqliteStore::open(path.to_str().unwrap()).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE filler (bytes BLOB)")
+        .execute(store.pool())
+        .await
+        .unwrap();
+    assert!(fill(&store, 1).await.unwrap().is_performed());
+    let options = SqliteConnectOptions::new().filename(&path).read_only(true);
+    let pool = SqlitePoolOptions::new()
+        .connect_with(options)
+        .await
+        .unwrap();
+    let reader = Store::new(pool);
+    // A transactional body's own write is the first one.
+    let error = fill(&reader, 2).await.unwrap_err();
+    assert!(error.to_string().contains("readonly database"), "{error:?}");
+    let error = fill_leased(&reader, 2).await.unwrap_err();
+    assert!(matches!(error, Error::Database { .. }), "{error:?}");
+    assert!(!error.is_retryable(), "{error:?}");
+    let url = format!("sqlite:{}?mode=ro", path.display());
+    for error in [
+        SqliteStore::open(&url).await.unwrap_err(),
+        reader.migrate().await.unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Unsupported { .. }), "{error:?}");
+        assert!(error.to_string().contains("read-only"), "{error}");
+    }
+    // Whoever may write it finds nothing of that.
+    let left = "SELECT (SELECT count(*) FROM filler) + (SELECT count(*) FROM idempotent_keys)";
+    let left: i64 = sqlx::query_scalar(left)
+        .fetch_one(store.pool())
+        .await
+        .unwrap();
+    assert_eq!(left, 2);
+    assert!(fill(&store, 2).await.unwrap().is_performed());
+}
+
 /// 36: a database in memory, by either spelling.
 #[tokio::test]
 async fn memory_is_refused() {
@@ -46,6 +93,54 @@ async fn memory_is_refused() {
             "{url}: {error:?}"
         );
     }
+}
+
+/// 36: a pool of several connections would have as many databases in memory.
+#[tokio::test]
+async fn a_pool_of_databases_in_memory_is_refused() {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(4)
+        .connect("sqlite::memory:")
+        .await
+        .unwrap();
+    let store = Store::new(pool);
+    for error in [
+        store.migrate().await.unwrap_err(),
+        fill(&store, 1).await.unwrap_err().downcast().unwrap(),
+    ] {
+        assert!(matches!(error, Error::Unsupported { .. }), "{error:?}");
+        assert!(!error.is_retryable());
+    }
+}
+
+/// 30: tables of a later version are told from missing ones, and left alone.
+#[tokio::test]
+async fn tables_of_a_later_version_are_refused() {
+    let folder = folder();
+    let path = folder.path().join("later.db");
+    let store = SqliteStore::open(path.to_str().unwrap()).await.unwrap();
+    sqlx::raw_sql("UPDATE idempotent_meta SET version = 9")
+        .execute(store.pool())
+        .await
+        .unwrap();
+    let error = SqliteStore::open(path.to_str().unwrap()).await.unwrap_err();
+    assert!(
+        matches!(error, Error::SchemaVersion { found: 9, .. }),
+        "{error:?}"
+    );
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
+    let pool = SqlitePoolOptions::new()
+        .connect_with(options)
+        .await
+        .unwrap();
+    let error = fill(&Store::new(pool), 1).await.unwrap_err();
+    let error = error.downcast_ref::<Error>().unwrap();
+    assert!(
+        matches!(error, Error::SchemaVersion { found: 9, .. }),
+        "{error:?}"
+    );
 }
 
 /// 30: a pool on a file without the tables, and one that is not in write-ahead mode.

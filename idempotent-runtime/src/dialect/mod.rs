@@ -1,5 +1,7 @@
 //! The databases: each speaks its own SQL, and decides nothing.
 
+mod connection;
+mod fault;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
 pub(crate) mod operators;
@@ -13,15 +15,17 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
-use sqlx::error::DatabaseError;
-use sqlx::{Connection, Database, SqlStr};
+use sqlx::{Database, SqlStr};
 
 use crate::error::Error;
 use crate::ledger::record::{
     Attempt, Claim, Claimed, Finish, Finished, Holder, Record, Standing, Step,
 };
 use crate::site::Unique;
-use crate::store::Store;
+
+pub use connection::{ConnectionTo, LedgerConnection};
+pub use fault::{Fault, Violated};
+pub(crate) use fault::{common_fault, database_error};
 
 /// The version of the tables that this crate works on.
 pub(crate) const SCHEMA_VERSION: i32 = 1;
@@ -37,53 +41,6 @@ pub(crate) const SCHEMA_VERSION: i32 = 1;
 )]
 pub trait Backend: Dialect {}
 
-/// A connection to a [`Backend`]: what the first parameter of a transactional job points to.
-#[diagnostic::on_unimplemented(
-    message = "a transactional job cannot work on `{Self}`",
-    label = "expected a connection",
-    note = "the first parameter of a transactional job is `&mut SqliteConnection`, `&mut PgConnection` or `&mut MySqlConnection`; that of a leased job is `&mut Job<'_, DB>`"
-)]
-pub trait LedgerConnection:
-    Connection + Debug + ConnectionTo<<Self as LedgerConnection>::Backend> + sealed::Sealed + 'static
-{
-    /// The database.
-    type Backend: Backend<Connection = Self>;
-}
-
-#[doc(hidden)]
-/// That a connection is one to this database. A trait of its own, because two types that should be
-/// one are reported as that, and not in the words of [`Within`](crate::Within).
-pub trait ConnectionTo<DB: Backend>: Sized {
-    /// The same store.
-    fn store(store: Store<DB>) -> Store<Self::Backend>
-    where
-        Self: LedgerConnection;
-
-    /// The same connection.
-    fn conn(conn: &mut DB::Connection) -> &mut Self;
-}
-
-macro_rules! connections {
-    ($($feature:literal: $connection:ty, $database:ty;)*) => {$(
-        #[cfg(feature = $feature)]
-        impl ConnectionTo<$database> for $connection {
-            fn store(store: Store<$database>) -> Store<$database> {
-                store
-            }
-
-            fn conn(conn: &mut $connection) -> &mut $connection {
-                conn
-            }
-        }
-    )*};
-}
-
-connections! {
-    "sqlite": sqlx::SqliteConnection, sqlx::Sqlite;
-    "postgres": sqlx::PgConnection, sqlx::Postgres;
-    "mysql": sqlx::MySqlConnection, sqlx::MySql;
-}
-
 /// How a transaction of ours is to be opened.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(
@@ -93,66 +50,6 @@ connections! {
 pub struct Begin {
     /// Whether the body's writes may have to be undone alone (`unique`).
     pub(crate) mark: bool,
-}
-
-/// What an error of the database means to the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// Somebody else holds a lock that was waited for.
-    Locked,
-    /// The transaction was chosen to give way (a deadlock, a serialization failure); it is undone.
-    GaveWay,
-    /// The transaction cannot decide (its snapshot is too old, or the database had it give way), and
-    /// is still open: it has to begin again.
-    StaleSnapshot,
-    /// The ledger's tables are missing.
-    NoSchema,
-    /// The connection, the pool or the server failed; a later call may succeed.
-    Passing,
-    /// Anything else: calling again does not help.
-    Lasting,
-}
-
-/// A unique constraint that was violated, as far as the database names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violated {
-    /// The constraint's name, where the database reports it.
-    pub(crate) name: Option<String>,
-    /// The schema that it is in, where the database reports one.
-    pub(crate) schema: Option<String>,
-    /// Its table, where the database reports it.
-    pub(crate) table: Option<String>,
-    /// Its columns, where the database reports them.
-    pub(crate) columns: Option<Vec<String>>,
-    /// The values that are there already, as a message shows them; never shown again.
-    pub(crate) values: Option<String>,
-}
-
-impl Violated {
-    /// Whether it is over these columns of this table, in any order: the attribute says which, not
-    /// how the index is laid out.
-    pub(crate) fn covers<C: AsRef<str>>(&self, table: &str, columns: &[C]) -> bool {
-        self.table
-            .as_deref()
-            .is_some_and(|own| own.eq_ignore_ascii_case(table))
-            && self.columns.as_ref().is_some_and(|own| {
-                own.len() == columns.len()
-                    && columns.iter().all(|column| {
-                        own.iter()
-                            .any(|own| own.eq_ignore_ascii_case(column.as_ref()))
-                    })
-            })
-    }
-}
-
-impl std::fmt::Display for Violated {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (&self.name, &self.table, &self.columns) {
-            (Some(name), ..) => f.write_str(name),
-            (None, Some(table), Some(columns)) => write!(f, "{table}({})", columns.join(", ")),
-            _ => f.write_str("unique"),
-        }
-    }
 }
 
 type Conn<DB> = <DB as Database>::Connection;
@@ -380,32 +277,6 @@ pub trait Dialect:
     fn violated(link: &(dyn StdError + 'static)) -> Option<Violated>;
 }
 
-/// The database's own error in one link of an error's chain, in whichever shape it stands there:
-/// sqlx's error, or, behind `#[error(transparent)]`, only what that has for its source, which is the
-/// box with the database's error, and not that error itself.
-pub(crate) fn database_error<'a, E: DatabaseError>(
-    link: &'a (dyn StdError + 'static),
-) -> Option<&'a E> {
-    if let Some(sqlx::Error::Database(error)) = link.downcast_ref::<sqlx::Error>() {
-        return error.try_downcast_ref();
-    }
-    if let Some(error) = link.downcast_ref::<Box<dyn DatabaseError>>() {
-        return error.try_downcast_ref();
-    }
-    link.downcast_ref()
-}
-
-/// What every database's own classification starts from.
-pub(crate) fn common_fault(error: &sqlx::Error) -> Fault {
-    match error {
-        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => {
-            Fault::Passing
-        }
-        _ => Fault::Lasting,
-    }
-}
-
-#[cfg(feature = "sqlite")]
 /// Milliseconds, as SQL takes them; a duration too long for it is as good as its maximum.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)

@@ -22,8 +22,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`Error::Unsupported`] for a database in memory: each of its connections would have one of
-    /// its own, and nothing would outlive the process. [`Error::Database`] where the file cannot be
-    /// opened or written, or is not a database.
+    /// its own, and nothing would outlive the process; and for a file that may only be read.
+    /// [`Error::Database`] where the file cannot be opened, or is not a database.
     pub async fn open(url: &str) -> Result<Self, Error> {
         let failed = |error: sqlx::Error| error.into_failed::<Sqlite>("opening the SQLite file");
         let url = if url.starts_with("sqlite:") {

@@ -7,6 +7,7 @@
 //! - [`database`]: what is asked of a database, and read from it at the end.
 //! - [`checker`]: the promises, each with a name, over what was seen and what is left.
 //! - [`sweep`]: every point of the runtime, with every way to fail there; deterministic.
+//! - [`server`]: throwaway servers. [`outages`]: they restart at every point, and commits are cut.
 //! - [`soak`]: many jobs under random chaos, from a seed.
 //! - [`mutants`]: the protocol without one of its rules: the checker must notice, by name.
 //! - [`program`]: the command line and the figures.
@@ -16,8 +17,10 @@ pub mod database;
 pub mod gateway;
 pub mod jobs;
 pub mod mutants;
+pub mod outages;
 pub mod pipe;
 pub mod program;
+pub mod server;
 pub mod soak;
 pub mod sweep;
 pub mod worker;

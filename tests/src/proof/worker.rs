@@ -115,6 +115,9 @@ pub struct Setup {
 static TRACES: AtomicBool = AtomicBool::new(false);
 static RENEWALS: AtomicU32 = AtomicU32::new(0);
 
+/// More than half the lease of the jobs.
+const LATE: Duration = Duration::from_millis(1100);
+
 fn at_a_point(point: &'static str, told: Option<&str>) -> Then {
     if point == "watch::renew::after-renew" {
         RENEWALS.fetch_add(1, Ordering::Relaxed);
@@ -134,6 +137,10 @@ fn at_a_point(point: &'static str, told: Option<&str>) -> Then {
             Then::GoOn
         }
         Some("error") => Then::Fail,
+        Some("late") => {
+            std::thread::sleep(LATE);
+            Then::GoOn
+        }
         Some("drop") => {
             say(&Event::At(point.to_owned()));
             Then::Hang

@@ -9,7 +9,7 @@ use idempotent_runtime::{Job, PgStore, Postgres, idempotent};
 use idempotent_tests::world::{TestDatabase, eventually};
 use sqlx::PgConnection;
 
-use crate::work::{Failure, PgWorld, in_world, leave, stuck};
+use crate::work::{Failure, PgWorld, leave, stuck};
 
 /// Polls a future so often at most, then drops it.
 async fn cut<F: Future>(future: F, polls: u32) -> Option<F::Output> {
@@ -68,151 +68,144 @@ async fn is_clean(world: &PgWorld, store: &PgStore, name: &str) {
 
 const ROUNDS: u32 = 1000;
 
-#[test]
-fn the_pool_stays_clean_whatever_is_dropped() {
-    in_world(|world| async move {
-        let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-        let mut dice = Dice(1);
-        let (mut whole, mut cuts) = (0, 0);
-        for n in 0..ROUNDS {
-            match cut(cut_work(&store, n), dice.upto(24)).await {
-                Some(done) => {
-                    done.unwrap();
-                    whole += 1;
-                }
-                None => cuts += 1,
-            }
-            is_clean(&world, &store, &format!("probe_{n}")).await;
-        }
-        for n in 0..ROUNDS {
-            cut_work(&store, n).await.unwrap();
-            assert_eq!(world.effects(&format!("cut_{n}")).await, 1);
-        }
-        eprintln!("transactional: {whole} whole, {cuts} cut");
-        assert!(whole > 50 && cuts > 50, "{whole} whole, {cuts} cut");
-        eventually("no transaction is left", || async {
-            stuck(&world).await == 0
-        })
-        .await;
-    });
-}
-
-#[test]
-fn leased_jobs_leave_the_pool_clean_and_the_key_free() {
-    in_world(|world| async move {
-        let store = PgStore::new(Postgres::pool(&world.url, 2).await);
-        let mut dice = Dice(2);
-        let rounds = ROUNDS / 4;
-        for n in 0..rounds {
-            if let Some(done) = cut(cut_leased(&store, n), dice.upto(30)).await {
+async fn the_pool_stays_clean_whatever_is_dropped(world: PgWorld) {
+    let store = PgStore::new(Postgres::pool(&world.url, 1).await);
+    let mut dice = Dice(1);
+    let (mut whole, mut cuts) = (0, 0);
+    for n in 0..ROUNDS {
+        match cut(cut_work(&store, n), dice.upto(24)).await {
+            Some(done) => {
                 done.unwrap();
+                whole += 1;
             }
-            is_clean(&world, &store, &format!("probe_{n}")).await;
+            None => cuts += 1,
         }
-        for n in 0..rounds {
-            // A release may be under way yet; it comes well before the lease ends.
-            cut_leased(&store, n).await.unwrap();
-            assert_eq!(world.effects(&format!("cut_leased_{n}")).await, 1);
-        }
-        eventually("no transaction is left", || async {
-            stuck(&world).await == 0
-        })
-        .await;
-    });
+        is_clean(&world, &store, &format!("probe_{n}")).await;
+    }
+    for n in 0..ROUNDS {
+        cut_work(&store, n).await.unwrap();
+        assert_eq!(world.effects(&format!("cut_{n}")).await, 1);
+    }
+    eprintln!("transactional: {whole} whole, {cuts} cut");
+    assert!(whole > 50 && cuts > 50, "{whole} whole, {cuts} cut");
+    eventually("no transaction is left", || async {
+        stuck(&world).await == 0
+    })
+    .await;
 }
 
-#[test]
-fn a_begin_that_is_dropped_leaves_nothing_open() {
-    in_world(|world| async move {
-        let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-        let mut dice = Dice(3);
-        let (mut whole, mut cuts) = (0, 0);
-        for n in 0..300 {
-            match cut(store.begin(), dice.upto(5)).await {
-                Some(tx) => {
-                    drop(tx.unwrap());
-                    whole += 1;
-                }
-                None => cuts += 1,
-            }
-            is_clean(&world, &store, &format!("probe_{n}")).await;
+async fn leased_jobs_leave_the_pool_clean_and_the_key_free(world: PgWorld) {
+    let store = PgStore::new(Postgres::pool(&world.url, 2).await);
+    let mut dice = Dice(2);
+    let rounds = ROUNDS / 4;
+    for n in 0..rounds {
+        if let Some(done) = cut(cut_leased(&store, n), dice.upto(30)).await {
+            done.unwrap();
         }
-        eprintln!("begin: {whole} whole, {cuts} cut");
-        assert!(whole > 20 && cuts > 20, "{whole} whole, {cuts} cut");
-    });
+        is_clean(&world, &store, &format!("probe_{n}")).await;
+    }
+    for n in 0..rounds {
+        // A release may be under way yet; it comes well before the lease ends.
+        cut_leased(&store, n).await.unwrap();
+        assert_eq!(world.effects(&format!("cut_leased_{n}")).await, 1);
+    }
+    eventually("no transaction is left", || async {
+        stuck(&world).await == 0
+    })
+    .await;
+}
+
+async fn a_begin_that_is_dropped_leaves_nothing_open(world: PgWorld) {
+    let store = PgStore::new(Postgres::pool(&world.url, 1).await);
+    let mut dice = Dice(3);
+    let (mut whole, mut cuts) = (0, 0);
+    for n in 0..300 {
+        match cut(store.begin(), dice.upto(5)).await {
+            Some(tx) => {
+                drop(tx.unwrap());
+                whole += 1;
+            }
+            None => cuts += 1,
+        }
+        is_clean(&world, &store, &format!("probe_{n}")).await;
+    }
+    eprintln!("begin: {whole} whole, {cuts} cut");
+    assert!(whole > 20 && cuts > 20, "{whole} whole, {cuts} cut");
 }
 
 /// A joined job that is cut takes its own writes with it, and not the caller's.
-#[test]
-fn a_joined_job_that_is_dropped_spares_the_outer_transaction() {
-    in_world(|world| async move {
-        let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-        let mut dice = Dice(4);
-        let (mut whole, mut cuts, mut failed) = (0, 0, 0);
-        for n in 0..400 {
-            let mut tx = store.begin().await.unwrap();
-            leave(&mut tx, &format!("first_{n}")).await.unwrap();
-            let done = cut(cut_work(&mut tx, n), dice.upto(16)).await.is_some();
-            whole += i32::from(done);
-            cuts += i32::from(!done);
-            let went_on = leave(&mut tx, &format!("second_{n}")).await;
-            let committed = match went_on {
-                Ok(()) => tx.commit().await.is_ok(),
-                Err(_) => {
-                    drop(tx);
-                    false
-                }
-            };
-            failed += i32::from(!committed);
-            let (first, second, work, rows) = (
-                world.effects(&format!("first_{n}")).await,
-                world.effects(&format!("second_{n}")).await,
-                world.effects(&format!("cut_{n}")).await,
-                world.rows(&format!("cut_{n}")).await,
-            );
-            let all = i64::from(committed);
-            assert_eq!((first, second), (all, all), "round {n}");
-            assert_eq!(work, rows, "round {n}: the job and its key part");
-            assert!(!done || !committed || work == 1, "round {n}");
-        }
-        eprintln!("joined: {whole} whole, {cuts} cut, {failed} that could not go on");
-        assert!(whole > 20 && cuts > 100, "{whole} whole, {cuts} cut");
-        assert!(failed < cuts / 4, "{failed} of {cuts}");
-    });
+async fn a_joined_job_that_is_dropped_spares_the_outer_transaction(world: PgWorld) {
+    let store = PgStore::new(Postgres::pool(&world.url, 1).await);
+    let mut dice = Dice(4);
+    let (mut whole, mut cuts, mut failed) = (0, 0, 0);
+    for n in 0..400 {
+        let mut tx = store.begin().await.unwrap();
+        leave(&mut tx, &format!("first_{n}")).await.unwrap();
+        let done = cut(cut_work(&mut tx, n), dice.upto(16)).await.is_some();
+        whole += i32::from(done);
+        cuts += i32::from(!done);
+        let went_on = leave(&mut tx, &format!("second_{n}")).await;
+        let committed = match went_on {
+            Ok(()) => tx.commit().await.is_ok(),
+            Err(_) => {
+                drop(tx);
+                false
+            }
+        };
+        failed += i32::from(!committed);
+        let (first, second, work, rows) = (
+            world.effects(&format!("first_{n}")).await,
+            world.effects(&format!("second_{n}")).await,
+            world.effects(&format!("cut_{n}")).await,
+            world.rows(&format!("cut_{n}")).await,
+        );
+        let all = i64::from(committed);
+        assert_eq!((first, second), (all, all), "round {n}");
+        assert_eq!(work, rows, "round {n}: the job and its key part");
+        assert!(!done || !committed || work == 1, "round {n}");
+    }
+    eprintln!("joined: {whole} whole, {cuts} cut, {failed} that could not go on");
+    assert!(whole > 20 && cuts > 100, "{whole} whole, {cuts} cut");
+    assert!(failed < cuts / 4, "{failed} of {cuts}");
 }
 
 /// The claim waits in the server when its call is dropped.
-#[test]
-fn a_claim_that_waits_and_is_dropped_leaves_nothing() {
-    in_world(|world| async move {
-        let gate = tokio::sync::Semaphore::new(0);
-        let store = PgStore::new(Postgres::pool(&world.url, 2).await);
-        let other = PgStore::new(Postgres::pool(&world.url, 2).await);
-        let first = crate::work::held(&store, &gate, 1, false);
-        let mut first = pin!(first);
-        assert!(
-            tokio::time::timeout(Duration::from_millis(300), first.as_mut())
-                .await
-                .is_err(),
-            "the gate is closed"
-        );
-        for _ in 0..3 {
-            let second = crate::work::held(&other, &gate, 1, false);
-            let late = tokio::time::timeout(Duration::from_millis(100), second).await;
-            assert!(late.is_err());
-        }
-        gate.add_permits(1);
-        assert!(first.await.unwrap().is_performed());
-        is_clean(&world, &other, "probe").await;
-        assert!(
-            crate::work::held(&other, &gate, 1, false)
-                .await
-                .unwrap()
-                .is_replayed()
-        );
-        eventually("no transaction is left", || async {
-            stuck(&world).await == 0
-        })
-        .await;
-    });
+async fn a_claim_that_waits_and_is_dropped_leaves_nothing(world: PgWorld) {
+    let gate = tokio::sync::Semaphore::new(0);
+    let store = PgStore::new(Postgres::pool(&world.url, 2).await);
+    let other = PgStore::new(Postgres::pool(&world.url, 2).await);
+    let first = crate::work::held(&store, &gate, 1, false);
+    let mut first = pin!(first);
+    assert!(
+        tokio::time::timeout(Duration::from_millis(300), first.as_mut())
+            .await
+            .is_err(),
+        "the gate is closed"
+    );
+    for _ in 0..3 {
+        let second = crate::work::held(&other, &gate, 1, false);
+        let late = tokio::time::timeout(Duration::from_millis(100), second).await;
+        assert!(late.is_err());
+    }
+    gate.add_permits(1);
+    assert!(first.await.unwrap().is_performed());
+    is_clean(&world, &other, "probe").await;
+    assert!(
+        crate::work::held(&other, &gate, 1, false)
+            .await
+            .unwrap()
+            .is_replayed()
+    );
+    eventually("no transaction is left", || async {
+        stuck(&world).await == 0
+    })
+    .await;
 }
+
+idempotent_tests::tests!(
+    the_pool_stays_clean_whatever_is_dropped,
+    leased_jobs_leave_the_pool_clean_and_the_key_free,
+    a_begin_that_is_dropped_leaves_nothing_open,
+    a_joined_job_that_is_dropped_spares_the_outer_transaction,
+    a_claim_that_waits_and_is_dropped_leaves_nothing,
+);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use idempotent_runtime::{Error, Job, Postgres, idempotent};
 use sqlx::Row;
 
-use crate::work::{Failure, another, in_world, leave};
+use crate::work::{Failure, PgWorld, another, leave};
 
 #[idempotent(key = "zombie_<n>", lease = 30s)]
 async fn zombie(job: &mut Job<'_, Postgres>, n: i64) -> Result<(), Failure> {
@@ -26,19 +26,16 @@ async fn zombie(job: &mut Job<'_, Postgres>, n: i64) -> Result<(), Failure> {
 }
 
 /// A step that looks at the key as its snapshot has it would be recorded.
-#[test]
-fn a_step_of_an_attempt_that_has_lost_its_key_is_not_recorded() {
-    in_world(|world| async move {
-        let error = zombie(&world.store, 1).await.unwrap_err();
-        assert!(
-            matches!(error.runtime(), Error::LeaseLost { .. }),
-            "{error:?}"
-        );
-        let steps = world
-            .number("SELECT count(*) FROM idempotent_steps WHERE key <> ?", "")
-            .await;
-        assert_eq!(steps, 0);
-    });
+async fn a_step_of_an_attempt_that_has_lost_its_key_is_not_recorded(world: PgWorld) {
+    let error = zombie(&world.store, 1).await.unwrap_err();
+    assert!(
+        matches!(error.runtime(), Error::LeaseLost { .. }),
+        "{error:?}"
+    );
+    let steps = world
+        .number("SELECT count(*) FROM idempotent_steps WHERE key <> ?", "")
+        .await;
+    assert_eq!(steps, 0);
 }
 
 #[idempotent(key = "slow_<n>", lease = 600ms, wait = 0s)]
@@ -62,22 +59,24 @@ async fn slow(job: &mut Job<'_, Postgres>, n: i64) -> Result<u64, Failure> {
 
 /// The completion transaction locks the key's row in its last statement only, or its own heartbeats
 /// would wait for it.
-#[test]
-fn heartbeats_go_on_while_the_completion_transaction_is_open() {
-    in_world(|world| async move {
-        let other = another(&world).await;
-        let job = tokio::spawn({
-            let store = world.store.clone();
-            async move { slow(&store, 1).await }
-        });
-        for _ in 0..15 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            let error = slow(&other, 1).await.unwrap_err();
-            assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
-        }
-        let renewed = job.await.unwrap().unwrap().into_value();
-        assert!(renewed >= 6, "{renewed}");
-        assert_eq!(world.effects("slow").await, 1);
-        assert!(slow(&other, 1).await.unwrap().is_replayed());
+async fn heartbeats_go_on_while_the_completion_transaction_is_open(world: PgWorld) {
+    let other = another(&world).await;
+    let job = tokio::spawn({
+        let store = world.store.clone();
+        async move { slow(&store, 1).await }
     });
+    for _ in 0..15 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let error = slow(&other, 1).await.unwrap_err();
+        assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
+    }
+    let renewed = job.await.unwrap().unwrap().into_value();
+    assert!(renewed >= 6, "{renewed}");
+    assert_eq!(world.effects("slow").await, 1);
+    assert!(slow(&other, 1).await.unwrap().is_replayed());
 }
+
+idempotent_tests::tests!(
+    a_step_of_an_attempt_that_has_lost_its_key_is_not_recorded,
+    heartbeats_go_on_while_the_completion_transaction_is_open,
+);

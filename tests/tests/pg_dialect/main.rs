@@ -7,6 +7,12 @@
     reason = "what a job keys itself by, and outcomes that are told by their effects"
 )]
 
+use std::process::ExitCode;
+
+use idempotent_tests::need::Need;
+use idempotent_tests::postgres as db;
+use idempotent_tests::runner::{self, needing};
+
 mod cut;
 mod escape;
 mod joined;
@@ -18,3 +24,19 @@ mod storm;
 mod unique;
 mod waiting;
 mod work;
+
+fn main() -> ExitCode {
+    let cases = [
+        cut::cases(),
+        escape::cases(),
+        joined::cases(),
+        lease::cases(),
+        needing(Need::Program("pgbouncer"), pooler::cases()),
+        schema::cases(),
+        settings::cases(),
+        storm::cases(),
+        unique::cases(),
+        waiting::cases(),
+    ];
+    runner::main(db::SERVER, cases.into_iter().flatten().collect())
+}

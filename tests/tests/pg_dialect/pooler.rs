@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use idempotent_runtime::{Error, Job, Outcome, PgStore, Postgres, Skip, idempotent};
+use idempotent_tests::need::program;
 use sqlx::PgConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tempfile::TempDir;
 
-use crate::work::{Failure, PgWorld, in_world};
+use crate::work::{Failure, PgWorld};
 
 /// A running PgBouncer; ends when dropped.
 struct Pooler {
@@ -20,8 +21,8 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one in front of the world's server; `None` where it is not installed.
-    fn start(world: &PgWorld) -> Option<Self> {
+    /// Starts one in front of the world's server.
+    fn start(world: &PgWorld) -> Self {
         let server: PgConnectOptions = world.url.parse().expect("a URL of ours");
         let folder = tempfile::tempdir().expect("a folder");
         let port = TcpListener::bind("127.0.0.1:0")
@@ -57,23 +58,14 @@ impl Pooler {
         }
         let file = folder.path().join("pgbouncer.ini");
         std::fs::write(&file, settings).expect("a file");
-        let process = Command::new("pgbouncer")
+        let process = Command::new(program("pgbouncer").expect("it is installed"))
             .arg("-q")
             .arg(&file)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn();
-        let process = match process {
-            Ok(process) => process,
-            Err(missing) if std::env::var("CI").is_ok_and(|ci| ci == "true") => {
-                panic!("pgbouncer: {missing}")
-            }
-            Err(missing) => {
-                eprintln!("pgbouncer: {missing}: skipped");
-                return None;
-            }
-        };
+            .spawn()
+            .expect("pgbouncer starts");
         let pooler = Self {
             process,
             port,
@@ -84,7 +76,7 @@ impl Pooler {
             assert!(Instant::now() < deadline, "pgbouncer does not answer");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Some(pooler)
+        pooler
     }
 
     /// A store behind it.
@@ -182,115 +174,106 @@ where
     }
 }
 
-#[test]
-fn all_of_it_works_with_the_option() {
-    in_world(|world| async move {
-        let Some(pooler) = Pooler::start(&world) else {
-            return;
-        };
-        let mut tasks = Vec::new();
-        for process in 0..8 {
-            let store = pooler.store(&world, 4, true).await;
-            store.migrate().await.unwrap();
-            for task in 0..4 {
-                let store = store.clone();
-                tasks.push(tokio::spawn(async move {
-                    let mut errors = Vec::new();
-                    for i in 0..40 {
-                        let n = (i * 7 + task * 11 + process * 3) % 60;
-                        errors.extend(until_done(|| pooled(&store, n)).await);
-                        errors.extend(until_done(|| pooled_lease(&store, n)).await);
-                        let call = 1000 * process + n;
-                        errors.extend(until_done(|| pooled_unique(&store, call, n)).await);
-                    }
-                    errors
-                }));
-            }
+async fn all_of_it_works_with_the_option(world: PgWorld) {
+    let pooler = Pooler::start(&world);
+    let mut tasks = Vec::new();
+    for process in 0..8 {
+        let store = pooler.store(&world, 4, true).await;
+        store.migrate().await.unwrap();
+        for task in 0..4 {
+            let store = store.clone();
+            tasks.push(tokio::spawn(async move {
+                let mut errors = Vec::new();
+                for i in 0..40 {
+                    let n = (i * 7 + task * 11 + process * 3) % 60;
+                    errors.extend(until_done(|| pooled(&store, n)).await);
+                    errors.extend(until_done(|| pooled_lease(&store, n)).await);
+                    let call = 1000 * process + n;
+                    errors.extend(until_done(|| pooled_unique(&store, call, n)).await);
+                }
+                errors
+            }));
         }
-        let mut errors = Vec::new();
-        for task in tasks {
-            errors.extend(task.await.unwrap());
-        }
-        assert!(
-            errors.is_empty(),
-            "{} errors, such as {:?}",
-            errors.len(),
-            errors[0]
-        );
-        for prefix in ["pooled\\_%", "step\\_%", "lease\\_%"] {
-            let doubles = world
-                .number(
-                    "SELECT count(*) - count(DISTINCT name) FROM effects WHERE name LIKE ?",
-                    prefix,
-                )
-                .await;
-            assert_eq!(doubles, 0, "{prefix}");
-            let effects = world
-                .number("SELECT count(*) FROM effects WHERE name LIKE ?", prefix)
-                .await;
-            assert_eq!(effects, 60, "{prefix}");
-        }
-        assert_eq!(
-            world
-                .number("SELECT count(*) FROM accounts WHERE email <> ?", "")
-                .await,
-            60
-        );
-        drop(pooler);
-    });
+    }
+    let mut errors = Vec::new();
+    for task in tasks {
+        errors.extend(task.await.unwrap());
+    }
+    assert!(
+        errors.is_empty(),
+        "{} errors, such as {:?}",
+        errors.len(),
+        errors[0]
+    );
+    for prefix in ["pooled\\_%", "step\\_%", "lease\\_%"] {
+        let doubles = world
+            .number(
+                "SELECT count(*) - count(DISTINCT name) FROM effects WHERE name LIKE ?",
+                prefix,
+            )
+            .await;
+        assert_eq!(doubles, 0, "{prefix}");
+        let effects = world
+            .number("SELECT count(*) FROM effects WHERE name LIKE ?", prefix)
+            .await;
+        assert_eq!(effects, 60, "{prefix}");
+    }
+    assert_eq!(
+        world
+            .number("SELECT count(*) FROM accounts WHERE email <> ?", "")
+            .await,
+        60
+    );
+    drop(pooler);
 }
 
-#[test]
-fn jobs_join_and_operators_read_behind_it() {
-    in_world(|world| async move {
-        let Some(pooler) = Pooler::start(&world) else {
-            return;
-        };
-        let store = pooler.store(&world, 2, true).await;
-        let mut tx = store.begin().await.unwrap();
-        leave(&mut tx, "outer").await.unwrap();
-        pooled_unique(store.within(&mut tx), 1, 1).await.unwrap();
-        let twice = pooled_unique(store.within(&mut tx), 2, 1).await.unwrap();
-        assert!(
-            matches!(twice, Outcome::Skipped(Skip::Unique { .. })),
-            "{twice:?}"
-        );
-        until_done(|| pooled(&store, 1)).await;
-        tx.commit().await.unwrap();
-        assert_eq!(
-            (
-                world.effects("outer").await,
-                world.rows("pooled_unique_1").await
-            ),
-            (1, 1)
-        );
-        assert!(pooled(&store, 1).await.unwrap().is_replayed());
-        store.purge().await.unwrap();
-        drop(pooler);
-    });
+async fn jobs_join_and_operators_read_behind_it(world: PgWorld) {
+    let pooler = Pooler::start(&world);
+    let store = pooler.store(&world, 2, true).await;
+    let mut tx = store.begin().await.unwrap();
+    leave(&mut tx, "outer").await.unwrap();
+    pooled_unique(store.within(&mut tx), 1, 1).await.unwrap();
+    let twice = pooled_unique(store.within(&mut tx), 2, 1).await.unwrap();
+    assert!(
+        matches!(twice, Outcome::Skipped(Skip::Unique { .. })),
+        "{twice:?}"
+    );
+    until_done(|| pooled(&store, 1)).await;
+    tx.commit().await.unwrap();
+    assert_eq!(
+        (
+            world.effects("outer").await,
+            world.rows("pooled_unique_1").await
+        ),
+        (1, 1)
+    );
+    assert!(pooled(&store, 1).await.unwrap().is_replayed());
+    store.purge().await.unwrap();
+    drop(pooler);
 }
 
 /// What the option is for.
-#[test]
-fn without_the_option_statements_get_lost() {
-    in_world(|world| async move {
-        let Some(pooler) = Pooler::start(&world) else {
-            return;
-        };
-        let (mut errors, mut advice) = (0, 0);
-        for n in 0..6 {
-            let store = pooler.store(&world, 1, false).await;
-            for i in 0..3 {
-                if let Err(error) = pooled(&store, 100 * n + i).await
-                    && !matches!(error, Failure::Refused)
-                {
-                    errors += 1;
-                    advice += i32::from(error.to_string().contains("transaction_pooling(true)"));
-                }
+async fn without_the_option_statements_get_lost(world: PgWorld) {
+    let pooler = Pooler::start(&world);
+    let (mut errors, mut advice) = (0, 0);
+    for n in 0..6 {
+        let store = pooler.store(&world, 1, false).await;
+        for i in 0..3 {
+            if let Err(error) = pooled(&store, 100 * n + i).await
+                && !matches!(error, Failure::Refused)
+            {
+                errors += 1;
+                advice += i32::from(error.to_string().contains("transaction_pooling(true)"));
             }
         }
-        eprintln!("without the option: {errors} of 18 calls failed, {advice} with advice");
-        assert!(errors > 0 && advice > 0);
-        drop(pooler);
-    });
+    }
+    eprintln!("without the option: {errors} of 18 calls failed, {advice} with advice");
+    assert!(errors > 0 && advice > 0);
+    drop(pooler);
 }
+
+idempotent_tests::tests!(
+    all_of_it_works_with_the_option,
+    jobs_join_and_operators_read_behind_it,
+    without_the_option_statements_get_lost,
+);

@@ -8,7 +8,7 @@ use idempotent_runtime::{Job, PgStore, Postgres, idempotent};
 use idempotent_tests::world::{TestDatabase, eventually};
 use sqlx::PgConnection;
 
-use crate::work::{Failure, PgWorld, in_world, leave, stuck};
+use crate::work::{Failure, PgWorld, leave, stuck};
 
 const KEYS: i64 = 500;
 const TASKS: i64 = 64;
@@ -95,50 +95,49 @@ async fn check(world: &PgWorld, prefix: &str, expected: i64) {
     assert_eq!(row, (expected, expected, expected), "{prefix}");
 }
 
-#[test]
-fn one_process_of_64_tasks_on_8_connections() {
-    in_world(|world| async move {
-        for (leased, prefix) in [(false, "storm_"), (true, "storm_leased_")] {
-            world.run("DELETE FROM effects").await;
-            world.run("DELETE FROM idempotent_keys").await;
-            let began = Instant::now();
-            let (calls, refused, retried) = calls(vec![world.store.clone()], leased).await;
-            let took = began.elapsed();
-            eprintln!("{prefix}: {calls} calls, {refused} failed, {retried} retryable, {took:?}");
-            let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM idempotent_keys")
-                .fetch_one(world.store.pool())
-                .await
-                .unwrap();
-            check(&world, prefix, keys).await;
-        }
-        eventually("no transaction is left", || async {
-            stuck(&world).await == 0
-        })
-        .await;
-    });
+async fn one_process_of_64_tasks_on_8_connections(world: PgWorld) {
+    for (leased, prefix) in [(false, "storm_"), (true, "storm_leased_")] {
+        world.run("DELETE FROM effects").await;
+        world.run("DELETE FROM idempotent_keys").await;
+        let began = Instant::now();
+        let (calls, refused, retried) = calls(vec![world.store.clone()], leased).await;
+        let took = began.elapsed();
+        eprintln!("{prefix}: {calls} calls, {refused} failed, {retried} retryable, {took:?}");
+        let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM idempotent_keys")
+            .fetch_one(world.store.pool())
+            .await
+            .unwrap();
+        check(&world, prefix, keys).await;
+    }
+    eventually("no transaction is left", || async {
+        stuck(&world).await == 0
+    })
+    .await;
 }
 
 /// As eight processes would: eight stores, each with a gate and a connection of its own.
-#[test]
-fn eight_processes_of_8_tasks_on_one_connection_each() {
-    in_world(|world| async move {
-        for (leased, prefix) in [(false, "storm_"), (true, "storm_leased_")] {
-            world.run("DELETE FROM effects").await;
-            world.run("DELETE FROM idempotent_keys").await;
-            let mut stores = Vec::new();
-            for _ in 0..8 {
-                stores.push(PgStore::new(Postgres::pool(&world.url, 1).await));
-            }
-            let began = Instant::now();
-            let (calls, refused, retried) = calls(stores, leased).await;
-            let took = began.elapsed();
-            eprintln!("{prefix}: {calls} calls, {refused} failed, {retried} retryable, {took:?}");
-            let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM idempotent_keys")
-                .fetch_one(world.store.pool())
-                .await
-                .unwrap();
-            check(&world, prefix, keys).await;
-            tokio::time::sleep(Duration::from_millis(10)).await;
+async fn eight_processes_of_8_tasks_on_one_connection_each(world: PgWorld) {
+    for (leased, prefix) in [(false, "storm_"), (true, "storm_leased_")] {
+        world.run("DELETE FROM effects").await;
+        world.run("DELETE FROM idempotent_keys").await;
+        let mut stores = Vec::new();
+        for _ in 0..8 {
+            stores.push(PgStore::new(Postgres::pool(&world.url, 1).await));
         }
-    });
+        let began = Instant::now();
+        let (calls, refused, retried) = calls(stores, leased).await;
+        let took = began.elapsed();
+        eprintln!("{prefix}: {calls} calls, {refused} failed, {retried} retryable, {took:?}");
+        let keys: i64 = sqlx::query_scalar("SELECT count(*) FROM idempotent_keys")
+            .fetch_one(world.store.pool())
+            .await
+            .unwrap();
+        check(&world, prefix, keys).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
+
+idempotent_tests::tests!(
+    one_process_of_64_tasks_on_8_connections,
+    eight_processes_of_8_tasks_on_one_connection_each,
+);

@@ -3,7 +3,7 @@
 use idempotent_runtime::{Outcome, Skip, idempotent};
 use sqlx::PgConnection;
 
-use crate::work::{Failure, PgWorld, in_world, leave};
+use crate::work::{Failure, PgWorld, leave};
 
 const TABLES: &str = "
     CREATE TABLE deferred (a bigint, b bigint,
@@ -71,50 +71,49 @@ macro_rules! twice {
     }};
 }
 
-#[test]
-fn a_violation_of_the_named_constraint_skips() {
-    in_world(|world: PgWorld| async move {
-        world.run(TABLES).await;
-        assert_eq!(twice!(world, by_columns, 10), "invoices_order_id_month_key");
-        assert_eq!(
-            twice!(again world, by_name, 20),
-            "invoices_order_id_month_key"
-        );
-        assert_eq!(twice!(world, deferred_by_columns, 30), "deferred_ab");
-        assert_eq!(twice!(again world, deferred_by_name, 40), "deferred_ab");
-        assert_eq!(twice!(world, part_by_columns, 50), "parts_ab");
-        assert_eq!(twice!(again world, part_by_name, 60), "parts_ab");
-        assert_eq!(twice!(world, by_expression, 70), "spelled_lower");
-        assert_eq!(twice!(world, in_schema, 80), "twin_key");
-        assert_eq!(world.effects("unique").await, 5);
-        assert_eq!(
-            world
-                .number("SELECT count(*) FROM idempotent_keys WHERE job <> ?", "")
-                .await,
-            5
-        );
-    });
+async fn a_violation_of_the_named_constraint_skips(world: PgWorld) {
+    world.run(TABLES).await;
+    assert_eq!(twice!(world, by_columns, 10), "invoices_order_id_month_key");
+    assert_eq!(
+        twice!(again world, by_name, 20),
+        "invoices_order_id_month_key"
+    );
+    assert_eq!(twice!(world, deferred_by_columns, 30), "deferred_ab");
+    assert_eq!(twice!(again world, deferred_by_name, 40), "deferred_ab");
+    assert_eq!(twice!(world, part_by_columns, 50), "parts_ab");
+    assert_eq!(twice!(again world, part_by_name, 60), "parts_ab");
+    assert_eq!(twice!(world, by_expression, 70), "spelled_lower");
+    assert_eq!(twice!(world, in_schema, 80), "twin_key");
+    assert_eq!(world.effects("unique").await, 5);
+    assert_eq!(
+        world
+            .number("SELECT count(*) FROM idempotent_keys WHERE job <> ?", "")
+            .await,
+        5
+    );
 }
 
-#[test]
-fn a_violation_of_another_constraint_is_the_bodys_error() {
-    in_world(|world: PgWorld| async move {
-        world.run(TABLES).await;
-        by_columns(&world.store, 1, 7).await.unwrap();
-        in_schema(&world.store, 1, 8).await.unwrap();
-        for error in [
-            by_wrong_name(&world.store, 2, 7).await.unwrap_err(),
-            by_wrong_columns(&world.store, 2, 7).await.unwrap_err(),
-            not_in_schema(&world.store, 2, 8).await.unwrap_err(),
-        ] {
-            assert!(matches!(error, Failure::Database(_)), "{error:?}");
-        }
-        assert_eq!(world.effects("unique").await, 2);
-        assert_eq!(
-            world
-                .number("SELECT count(*) FROM idempotent_keys WHERE job <> ?", "")
-                .await,
-            2
-        );
-    });
+async fn a_violation_of_another_constraint_is_the_bodys_error(world: PgWorld) {
+    world.run(TABLES).await;
+    by_columns(&world.store, 1, 7).await.unwrap();
+    in_schema(&world.store, 1, 8).await.unwrap();
+    for error in [
+        by_wrong_name(&world.store, 2, 7).await.unwrap_err(),
+        by_wrong_columns(&world.store, 2, 7).await.unwrap_err(),
+        not_in_schema(&world.store, 2, 8).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, Failure::Database(_)), "{error:?}");
+    }
+    assert_eq!(world.effects("unique").await, 2);
+    assert_eq!(
+        world
+            .number("SELECT count(*) FROM idempotent_keys WHERE job <> ?", "")
+            .await,
+        2
+    );
 }
+
+idempotent_tests::tests!(
+    a_violation_of_the_named_constraint_skips,
+    a_violation_of_another_constraint_is_the_bodys_error,
+);

@@ -7,47 +7,39 @@ use idempotent_runtime::{Error, idempotent};
 use sqlx::PgConnection;
 use tokio::sync::Semaphore;
 
-use crate::work::{
-    Failure, PgWorld, another, held, in_world, leave, plain, store_with, until_waiting,
-};
+use crate::work::{Failure, PgWorld, another, held, leave, plain, store_with, until_waiting};
 
-#[test]
-fn twenty_waiters_have_one_winner() {
-    in_world(|world| async move {
-        let gate = Arc::new(Semaphore::new(0));
-        let calls = start(&world, &gate, 20, |_| false).await;
-        until_waiting(&world, 19).await;
-        gate.add_permits(1);
-        let mut performed = 0;
-        for call in calls {
-            let outcome = call.await.unwrap().unwrap();
-            performed += usize::from(outcome.is_performed());
-            assert_eq!(outcome.value(), Some(1));
-        }
-        assert_eq!((performed, world.effects("held_1").await), (1, 1));
-    });
+async fn twenty_waiters_have_one_winner(world: PgWorld) {
+    let gate = Arc::new(Semaphore::new(0));
+    let calls = start(&world, &gate, 20, |_| false).await;
+    until_waiting(&world, 19).await;
+    gate.add_permits(1);
+    let mut performed = 0;
+    for call in calls {
+        let outcome = call.await.unwrap().unwrap();
+        performed += usize::from(outcome.is_performed());
+        assert_eq!(outcome.value(), Some(1));
+    }
+    assert_eq!((performed, world.effects("held_1").await), (1, 1));
 }
 
 /// Each failing winner lets the next waiter in, until one succeeds.
-#[test]
-fn a_waiter_runs_when_the_first_rolls_back() {
-    in_world(|world| async move {
-        let gate = Arc::new(Semaphore::new(0));
-        let calls = start(&world, &gate, 6, |i| i != 5).await;
-        until_waiting(&world, 5).await;
-        gate.add_permits(6);
-        let (mut failed, mut performed, mut replayed) = (0, 0, 0);
-        for call in calls {
-            match call.await.unwrap() {
-                Ok(outcome) if outcome.is_performed() => performed += 1,
-                Ok(_) => replayed += 1,
-                Err(Failure::Refused) => failed += 1,
-                Err(other) => panic!("{other:?}"),
-            }
+async fn a_waiter_runs_when_the_first_rolls_back(world: PgWorld) {
+    let gate = Arc::new(Semaphore::new(0));
+    let calls = start(&world, &gate, 6, |i| i != 5).await;
+    until_waiting(&world, 5).await;
+    gate.add_permits(6);
+    let (mut failed, mut performed, mut replayed) = (0, 0, 0);
+    for call in calls {
+        match call.await.unwrap() {
+            Ok(outcome) if outcome.is_performed() => performed += 1,
+            Ok(_) => replayed += 1,
+            Err(Failure::Refused) => failed += 1,
+            Err(other) => panic!("{other:?}"),
         }
-        assert_eq!(performed, 1, "{failed} failed, {replayed} replayed");
-        assert_eq!(world.effects("held_1").await, 1);
-    });
+    }
+    assert_eq!(performed, 1, "{failed} failed, {replayed} replayed");
+    assert_eq!(world.effects("held_1").await, 1);
 }
 
 async fn start(
@@ -92,80 +84,74 @@ async fn at_once(conn: &mut PgConnection, n: i64) -> Result<(), Failure> {
     Ok(())
 }
 
-#[test]
-fn a_wait_that_is_over_is_busy_and_leaves_the_connection_clean() {
-    in_world(|world| async move {
-        let gate = Arc::new(Semaphore::new(0));
-        let first = tokio::spawn({
-            let (store, gate) = (world.store.clone(), Arc::clone(&gate));
-            async move { brief(&store, &gate, 1, "").await }
-        });
-        let other = another(&world).await;
-        while world.effects("brief").await == 0 && crate::work::stuck(&world).await == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        let began = Instant::now();
-        let error = brief(&other, &gate, 1, "").await.unwrap_err();
-        let took = began.elapsed();
-        assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
-        assert!(error.runtime().is_retryable());
-        assert!(
-            took > Duration::from_millis(290) && took < Duration::from_millis(900),
-            "{took:?}"
-        );
-
-        let began = Instant::now();
-        let error = at_once(&other, 1).await.unwrap_err();
-        assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
-        assert!(
-            began.elapsed() < Duration::from_millis(300),
-            "{:?}",
-            began.elapsed()
-        );
-
-        gate.add_permits(1);
-        assert!(first.await.unwrap().unwrap().is_performed());
-        assert!(brief(&other, &gate, 1, "").await.unwrap().is_replayed());
+async fn a_wait_that_is_over_is_busy_and_leaves_the_connection_clean(world: PgWorld) {
+    let gate = Arc::new(Semaphore::new(0));
+    let first = tokio::spawn({
+        let (store, gate) = (world.store.clone(), Arc::clone(&gate));
+        async move { brief(&store, &gate, 1, "").await }
     });
+    let other = another(&world).await;
+    while world.effects("brief").await == 0 && crate::work::stuck(&world).await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let began = Instant::now();
+    let error = brief(&other, &gate, 1, "").await.unwrap_err();
+    let took = began.elapsed();
+    assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
+    assert!(error.runtime().is_retryable());
+    assert!(
+        took > Duration::from_millis(290) && took < Duration::from_millis(900),
+        "{took:?}"
+    );
+
+    let began = Instant::now();
+    let error = at_once(&other, 1).await.unwrap_err();
+    assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
+    assert!(
+        began.elapsed() < Duration::from_millis(300),
+        "{:?}",
+        began.elapsed()
+    );
+
+    gate.add_permits(1);
+    assert!(first.await.unwrap().unwrap().is_performed());
+    assert!(brief(&other, &gate, 1, "").await.unwrap().is_replayed());
 }
 
 /// `lock_timeout` begins anew for each holder; the call's own clock does not.
-#[test]
-fn failing_winners_do_not_stretch_the_wait() {
-    in_world(|world| async move {
-        let gate = Arc::new(Semaphore::new(0));
-        let mut stores = Vec::new();
-        for _ in 0..15 {
-            stores.push(another(&world).await);
-            let ready = plain(&stores[stores.len() - 1], 1).await;
-            ready.unwrap();
-        }
-        let mut winners = Vec::new();
-        for store in stores {
-            let gate = Arc::clone(&gate);
-            winners.push(tokio::spawn(
-                async move { brief(&store, &gate, 1, "yes").await },
-            ));
-        }
-        let feeder = tokio::spawn({
-            let gate = Arc::clone(&gate);
-            async move {
-                for _ in 0..15 {
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                    gate.add_permits(1);
-                }
+async fn failing_winners_do_not_stretch_the_wait(world: PgWorld) {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut stores = Vec::new();
+    for _ in 0..15 {
+        stores.push(another(&world).await);
+        let ready = plain(&stores[stores.len() - 1], 1).await;
+        ready.unwrap();
+    }
+    let mut winners = Vec::new();
+    for store in stores {
+        let gate = Arc::clone(&gate);
+        winners.push(tokio::spawn(
+            async move { brief(&store, &gate, 1, "yes").await },
+        ));
+    }
+    let feeder = tokio::spawn({
+        let gate = Arc::clone(&gate);
+        async move {
+            for _ in 0..15 {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                gate.add_permits(1);
             }
-        });
-        let began = Instant::now();
-        let mut longest = Duration::ZERO;
-        for winner in winners {
-            let _ = winner.await.unwrap();
-            longest = longest.max(began.elapsed());
         }
-        // 300 ms to wait for the claim, 1 s of grace, and the body of the last winner; not 15 bodies.
-        assert!(longest < Duration::from_millis(2200), "{longest:?}");
-        feeder.abort();
     });
+    let began = Instant::now();
+    let mut longest = Duration::ZERO;
+    for winner in winners {
+        let _ = winner.await.unwrap();
+        longest = longest.max(began.elapsed());
+    }
+    // 300 ms to wait for the claim, 1 s of grace, and the body of the last winner; not 15 bodies.
+    assert!(longest < Duration::from_millis(2200), "{longest:?}");
+    feeder.abort();
 }
 
 #[idempotent(key = "limits_<n>")]
@@ -180,37 +166,42 @@ async fn limits(conn: &mut PgConnection, n: i64) -> Result<(String, String, Stri
     Ok(row)
 }
 
-#[test]
-fn the_wait_governs_the_claim_and_nothing_after_it() {
-    in_world(|world| async move {
-        let (lock, idle, isolation) = limits(&world.store, 1).await.unwrap().into_value();
-        assert_eq!(
-            (&*lock, &*idle, &*isolation),
-            ("0", "1min", "read committed")
-        );
+async fn the_wait_governs_the_claim_and_nothing_after_it(world: PgWorld) {
+    let (lock, idle, isolation) = limits(&world.store, 1).await.unwrap().into_value();
+    assert_eq!(
+        (&*lock, &*idle, &*isolation),
+        ("0", "1min", "read committed")
+    );
 
-        let settings = [
-            ("lock_timeout", "7s"),
-            ("idle_in_transaction_session_timeout", "20s"),
-            ("default_transaction_isolation", "serializable"),
-        ];
-        let store = store_with(&world, 1, &settings).await;
-        let (lock, idle, isolation) = limits(&store, 2).await.unwrap().into_value();
-        assert_eq!(
-            (&*lock, &*idle, &*isolation),
-            ("7s", "20s", "read committed")
-        );
+    let settings = [
+        ("lock_timeout", "7s"),
+        ("idle_in_transaction_session_timeout", "20s"),
+        ("default_transaction_isolation", "serializable"),
+    ];
+    let store = store_with(&world, 1, &settings).await;
+    let (lock, idle, isolation) = limits(&store, 2).await.unwrap().into_value();
+    assert_eq!(
+        (&*lock, &*idle, &*isolation),
+        ("7s", "20s", "read committed")
+    );
 
-        // Nor does it outlive the job in a transaction that it joined.
-        let mut tx = world.store.begin().await.unwrap();
-        let (lock, ..) = limits(&mut tx, 3).await.unwrap().into_value();
-        assert_eq!(lock, "0");
-        assert!(limits(&mut tx, 1).await.unwrap().is_replayed());
-        let after: String = sqlx::query_scalar("SHOW lock_timeout")
-            .fetch_one(&mut *tx)
-            .await
-            .unwrap();
-        assert_eq!(after, "0");
-        tx.commit().await.unwrap();
-    });
+    // Nor does it outlive the job in a transaction that it joined.
+    let mut tx = world.store.begin().await.unwrap();
+    let (lock, ..) = limits(&mut tx, 3).await.unwrap().into_value();
+    assert_eq!(lock, "0");
+    assert!(limits(&mut tx, 1).await.unwrap().is_replayed());
+    let after: String = sqlx::query_scalar("SHOW lock_timeout")
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap();
+    assert_eq!(after, "0");
+    tx.commit().await.unwrap();
 }
+
+idempotent_tests::tests!(
+    twenty_waiters_have_one_winner,
+    a_waiter_runs_when_the_first_rolls_back,
+    a_wait_that_is_over_is_busy_and_leaves_the_connection_clean,
+    failing_winners_do_not_stretch_the_wait,
+    the_wait_governs_the_claim_and_nothing_after_it,
+);

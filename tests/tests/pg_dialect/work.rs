@@ -1,9 +1,6 @@
 //! What the tests share: a world, errors, jobs.
 
-use std::future::Future;
-
 use idempotent_runtime::{Error, PgStore, Postgres, idempotent};
-use idempotent_tests::postgres::SERVER;
 use idempotent_tests::world::{TestDatabase, World};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgConnection, PgPool};
@@ -28,25 +25,6 @@ impl Failure {
             other => panic!("not an error of the runtime: {other:?}"),
         }
     }
-}
-
-/// Runs a test in a fresh database, where there is a server.
-pub fn in_world<F: Future<Output = ()>>(test: impl FnOnce(PgWorld) -> F) {
-    let server = SERVER.expect("a server is needed");
-    if std::env::var_os(server).is_none() {
-        eprintln!("{server} is not set: skipped");
-        return;
-    }
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build()
-        .expect("a runtime")
-        .block_on(async {
-            let world = PgWorld::fresh().await;
-            test(world.clone()).await;
-            world.end().await;
-        });
 }
 
 /// A store of its own on the world's database, as another process would have, with settings for its

@@ -7,7 +7,6 @@
 pub mod crew;
 pub mod jobs;
 pub mod proxy;
-pub mod server;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,11 +20,11 @@ use super::checker::{Violation, check};
 use super::database::{ProofDatabase, at_rest};
 use super::gateway::{Gateway, Manners};
 use super::pipe::Peer;
+use super::server::Server;
 use super::worker::Setup;
 use crew::{Crew, Said};
 use jobs::Jobs;
 use proxy::Cuts;
-use server::Server;
 
 /// How much.
 #[derive(Debug, Clone, Copy)]
@@ -226,7 +225,7 @@ fn pause(random: &mut fastrand::Rng, about: u64) -> Duration {
 }
 
 /// Waits for a database to answer.
-async fn ready<DB: ProofDatabase>(url: &str) -> Result<Pool<DB>> {
+pub async fn ready<DB: ProofDatabase>(url: &str) -> Result<Pool<DB>> {
     let mut last = None;
     for _ in 0..300 {
         match DB::open(url, 2, false).await {

@@ -18,12 +18,16 @@ pub struct Cuts {
     pub before: AtomicU64,
     /// Connections cut when the server had it, and its answer had not come.
     pub during: AtomicU64,
+    next: Mutex<Option<Cut>>,
     random: Mutex<fastrand::Rng>,
 }
 
+/// Where a connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+pub enum Cut {
+    /// Before the server got the COMMIT.
     Before,
+    /// When the server had it, and its answer had not come.
     During,
 }
 
@@ -35,22 +39,44 @@ impl Cuts {
             of_a_thousand: AtomicU64::new(of_a_thousand),
             before: AtomicU64::new(0),
             during: AtomicU64::new(0),
+            next: Mutex::new(None),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
         })
     }
 
+    /// Cuts the next COMMIT.
+    pub fn cut_next(&self, cut: Cut) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut);
+    }
+
     fn decide(&self) -> Option<Cut> {
+        let next = self
+            .next
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(cut) = next {
+            return Some(self.counted(cut));
+        }
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         if random.u64(0..1000) >= self.of_a_thousand.load(Ordering::Relaxed) {
             return None;
         }
-        Some(if random.bool() {
-            self.before.fetch_add(1, Ordering::Relaxed);
+        let cut = if random.bool() {
             Cut::Before
         } else {
-            self.during.fetch_add(1, Ordering::Relaxed);
             Cut::During
-        })
+        };
+        Some(self.counted(cut))
+    }
+
+    fn counted(&self, cut: Cut) -> Cut {
+        let count = match cut {
+            Cut::Before => &self.before,
+            Cut::During => &self.during,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        cut
     }
 }
 

@@ -49,6 +49,26 @@ pub struct Passing {
     pub before: usize,
 }
 
+impl Passing {
+    /// What can be done at it: where something happens on a path already, nothing else can.
+    pub fn actions(&self, path: &Path) -> impl Iterator<Item = Action> {
+        let taken = path.also.is_some_and(|(point, _)| point == self.point);
+        let tried = !taken && self.point.starts_with(path.near);
+        Action::ALL.into_iter().filter(move |_| tried)
+    }
+
+    /// `leased takes over/leased::complete::before-commit/stop`
+    #[must_use]
+    pub fn case(&self, path: &Path, action: Action) -> String {
+        let again = match self.before {
+            0 => String::new(),
+            before => format!(" ({})", before + 1),
+        };
+        let (path, point) = (path.full_name(), &self.point);
+        format!("{path}/{point}{again}/{}", action.name())
+    }
+}
+
 /// Brings about what a path begins with, for the `n`th job.
 async fn prepare<DB: ProofDatabase>(
     stage: &mut Stage<DB>,
@@ -76,12 +96,13 @@ async fn prepare<DB: ProofDatabase>(
             }
         }
         Before::Marked => {}
+        Before::Refused(how) => DB::refuse(&stage.pool, &key, how).await?,
     }
     if matches!(path.before, Before::Marked | Before::LeftoverMarked) {
         DB::mark(&stage.pool, &key).await?;
     }
-    if let Some(point) = path.also {
-        at(first, point, "1*return(error)").await?;
+    if let Some((point, what)) = path.also {
+        at(first, point, &format!("1*return({what})")).await?;
     }
     Ok(())
 }
@@ -132,13 +153,7 @@ pub async fn play<DB: ProofDatabase>(
     let mut first = stage
         .worker(action == Action::Stop && DB::ENDS_IDLE)
         .await?;
-    prepare(stage, path, n, &mut first, second).await?;
-    let times = match passing.before {
-        0 => format!("1*return({})", action.name()),
-        before => format!("{before}*off->1*return({})", action.name()),
-    };
-    at(&mut first, &passing.point, &times).await?;
-    stage.call(&mut first, kind, n, path.how).await?;
+    send(stage, path, passing, action, n, &mut first, second).await?;
     let mut ending = stage.ending(&mut first, &key, drop).await?;
     let met = match action {
         Action::Kill => ending == Ending::Dead,
@@ -150,10 +165,43 @@ pub async fn play<DB: ProofDatabase>(
         // A point of what the runtime does in the background holds up no call.
         ending = stage.ending(&mut first, &key, drop).await?;
     }
-    let mut found = Vec::new();
     if action == Action::Stop && met {
         ending = overslept(stage, kind, n, &mut first, second).await?;
     }
+    let found = conclude(stage, path, n, first, second, ending).await?;
+    Ok(met.then_some(found))
+}
+
+/// Sends the first process along a path, to fail at a point.
+pub async fn send<DB: ProofDatabase>(
+    stage: &mut Stage<DB>,
+    path: &Path,
+    passing: &Passing,
+    action: Action,
+    n: u64,
+    first: &mut Peer,
+    second: &mut Peer,
+) -> Result<()> {
+    prepare(stage, path, n, first, second).await?;
+    let times = match passing.before {
+        0 => format!("1*return({})", action.name()),
+        before => format!("{before}*off->1*return({})", action.name()),
+    };
+    at(first, &passing.point, &times).await?;
+    stage.call(first, path.kind, n, path.how).await
+}
+
+/// The second process retries until it is answered; then everything is looked at.
+pub async fn conclude<DB: ProofDatabase>(
+    stage: &mut Stage<DB>,
+    path: &Path,
+    n: u64,
+    mut first: Peer,
+    second: &mut Peer,
+    ending: Ending,
+) -> Result<Vec<Violation>> {
+    let key = path.kind.key(n);
+    let mut found = Vec::new();
     if let Ending::Failed {
         retryable: false,
         in_doubt: false,
@@ -168,7 +216,7 @@ pub async fn play<DB: ProofDatabase>(
         });
     }
     stage.end_lease(&key).await;
-    stage.settle(second, kind, n).await?;
+    stage.settle(second, path.kind, n).await?;
     if ending != Ending::Dead {
         found.extend(stage.probe(&mut first, &key).await?);
         found.extend(stage.check().await?);
@@ -176,7 +224,7 @@ pub async fn play<DB: ProofDatabase>(
     } else {
         found.extend(stage.check().await?);
     }
-    Ok(met.then_some(found))
+    Ok(found)
 }
 
 /// The first process stands still past its lease; the second one retries; the first one goes on.

@@ -1,6 +1,6 @@
 //! The sweep: every point of the runtime, on every way that passes it, with every way to fail there.
 //!
-//! For each [path](path::PATHS) the points that it passes are told by a run of it; then each passing
+//! For each [path](path::paths) the points that it passes are told by a run of it; then each passing
 //! is a case for each [action](case::Action), with a name that says what it was:
 //! `sqlite/leased takes over/leased::complete::before-commit/stop`. The case is deterministic:
 //! processes tell where they are, and nothing waits for time to pass but leases that are renewed.
@@ -15,8 +15,8 @@ pub mod stage;
 
 use std::collections::BTreeSet;
 
-use case::{Action, play, trace};
-use path::PATHS;
+use case::{play, trace};
+use path::paths;
 use stage::Stage;
 
 use super::Result;
@@ -50,7 +50,7 @@ pub async fn sweep<DB: ProofDatabase>(one_in: u64, seed: u64, only: Option<&str>
         }
     }
     let mut random = fastrand::Rng::with_seed(seed);
-    for path in PATHS {
+    for path in paths::<DB>() {
         let name = format!("{}/{}", DB::CALLED, path.full_name());
         if only.is_some_and(|only| !only.starts_with(&name) && !name.contains(only)) {
             continue;
@@ -65,19 +65,13 @@ pub async fn sweep<DB: ProofDatabase>(one_in: u64, seed: u64, only: Option<&str>
             swept.broken.push((name.clone(), violation));
         }
         for passing in &passings {
-            for action in Action::ALL {
-                let again = match passing.before {
-                    0 => String::new(),
-                    before => format!(" ({})", before + 1),
-                };
-                let name = format!("{name}/{}{again}/{}", passing.point, action.name());
-                // What the path has fail already cannot fail in another way too.
-                let taken = path.also == Some(&*passing.point);
+            for action in passing.actions(path) {
+                let name = format!("{}/{}", DB::CALLED, passing.case(path, action));
                 let chosen = match only {
                     Some(only) => name.contains(only),
                     None => random.u64(0..one_in) == 0,
                 };
-                if taken || !chosen {
+                if !chosen {
                     continue;
                 }
                 let played = play(&mut stage, path, passing, action, &mut second).await;
@@ -101,6 +95,23 @@ pub async fn sweep<DB: ProofDatabase>(one_in: u64, seed: u64, only: Option<&str>
         stage.strike().await?;
     }
     Ok(swept)
+}
+
+/// The names of all cases of a database, without its own: each path is gone along once to know them.
+pub async fn list<DB: ProofDatabase>() -> Result<Vec<String>> {
+    let crowds = crowd::KINDS.map(|kind| format!("{} is called by a crowd", kind.prefix()));
+    let mut names = crowds.to_vec();
+    let mut stage = Stage::<DB>::set(None).await?;
+    let mut second = stage.worker(false).await?;
+    for path in paths::<DB>() {
+        for passing in &trace(&mut stage, path, &mut second).await? {
+            let actions = passing.actions(path);
+            names.extend(actions.map(|action| passing.case(path, action)));
+        }
+    }
+    second.end().await?;
+    stage.strike().await?;
+    Ok(names)
 }
 
 /// The points that no path of a full sweep has passed.

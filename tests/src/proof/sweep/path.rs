@@ -1,5 +1,6 @@
 //! The ways through the runtime that are swept.
 
+use crate::proof::database::{ProofDatabase, Refusal};
 use crate::proof::jobs::{How, Kind};
 
 /// One way through the runtime: which job, what its body does, and what was there before.
@@ -13,8 +14,10 @@ pub struct Path {
     pub how: How,
     /// What was there before.
     pub before: Before,
-    /// A point that fails on this way, whatever else is tried on it.
-    pub also: Option<&'static str>,
+    /// A point of this way, and what happens there, whatever else is tried on it.
+    pub also: Option<(&'static str, &'static str)>,
+    /// What the points begin with that are tried: the others are as on another way.
+    pub near: &'static str,
 }
 
 /// What a call finds.
@@ -32,6 +35,8 @@ pub enum Before {
     Marked,
     /// Both of these.
     LeftoverMarked,
+    /// Other claims, which have the first one of this key refused.
+    Refused(Refusal),
 }
 
 const fn path(name: &'static str, kind: Kind, how: How, before: Before) -> Path {
@@ -41,19 +46,28 @@ const fn path(name: &'static str, kind: Kind, how: How, before: Before) -> Path 
         how,
         before,
         also: None,
+        near: "",
     }
 }
 
-const fn failing(also: &'static str, path: Path) -> Path {
+const fn failing(point: &'static str, path: Path) -> Path {
     Path {
-        also: Some(also),
+        also: Some((point, "error")),
+        ..path
+    }
+}
+
+const fn late(point: &'static str, near: &'static str, path: Path) -> Path {
+    Path {
+        also: Some((point, "late")),
+        near,
         ..path
     }
 }
 
 /// All of them.
 #[rustfmt::skip] // a table
-pub const PATHS: &[Path] = &[
+const PATHS: &[Path] = &[
     path("performs", Kind::Transactional, How::Plain, Before::Nothing),
     path("replays", Kind::Transactional, How::Plain, Before::Done),
     path("reads first", Kind::Transactional, How::Plain, Before::OftenReplayed),
@@ -67,6 +81,8 @@ pub const PATHS: &[Path] = &[
         path("completion refused", Kind::Transactional, How::Plain, Before::Nothing)),
     failing("ledger::claim::after-claim",
         path("claim refused", Kind::Transactional, How::Plain, Before::Nothing)),
+    path("gives way", Kind::Transactional, How::Plain, Before::Refused(Refusal::GivesWay)),
+    path("finds nobody", Kind::Transactional, How::Plain, Before::Refused(Refusal::Gone)),
     path("performs", Kind::Unique, How::Plain, Before::Nothing),
     path("is already there", Kind::Unique, How::Plain, Before::Marked),
     path("performs", Kind::Joined, How::Plain, Before::Nothing),
@@ -74,13 +90,17 @@ pub const PATHS: &[Path] = &[
     path("fails", Kind::Joined, How::Fails, Before::Nothing),
     failing("ledger::claim::after-claim",
         path("claim refused", Kind::Joined, How::Plain, Before::Nothing)),
+    path("finds nobody", Kind::Joined, How::Plain, Before::Refused(Refusal::Gone)),
     path("performs", Kind::Bare, How::Plain, Before::Nothing),
     path("replays", Kind::Bare, How::Plain, Before::Done),
     path("escapes", Kind::Bare, How::RollsBack, Before::Nothing),
+    path("escapes and begins", Kind::Bare, How::RollsBackAndBegins, Before::Nothing),
     path("performs", Kind::Leased, How::Plain, Before::Nothing),
     path("replays", Kind::Leased, How::Plain, Before::Done),
     path("fails", Kind::Leased, How::Fails, Before::Nothing),
     path("takes over", Kind::Leased, How::Plain, Before::Leftover),
+    late("leased::begin::after-lease", "leased::begin::",
+        path("claims late", Kind::Leased, How::Plain, Before::Nothing)),
     path("renews", Kind::Leased, How::AwaitsRenewal, Before::Nothing),
     path("is overrun", Kind::Leased, How::IsOverrun, Before::Nothing),
     path("escapes", Kind::Leased, How::RollsBack, Before::Nothing),
@@ -96,6 +116,14 @@ pub const PATHS: &[Path] = &[
     path("goes on", Kind::Steps, How::Plain, Before::Leftover),
     path("fails in a step", Kind::Steps, How::FailsInStep, Before::Nothing),
 ];
+
+/// Those of them that there are on a database.
+pub fn paths<DB: ProofDatabase>() -> impl Iterator<Item = &'static Path> {
+    let refuses = !DB::REFUSALS.is_empty();
+    PATHS
+        .iter()
+        .filter(move |path| refuses || !matches!(path.before, Before::Refused(_)))
+}
 
 impl Path {
     /// `leased takes over`

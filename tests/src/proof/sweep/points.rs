@@ -14,10 +14,13 @@ const SOURCES: &[&str] = &[
     "watch.rs",
     "ledger/call.rs",
     "ledger/joined.rs",
-    "ledger/leased.rs",
+    "ledger/leased/begin.rs",
+    "ledger/leased/claim.rs",
+    "ledger/leased/run.rs",
     "ledger/mod.rs",
     "ledger/release.rs",
-    "ledger/transactional.rs",
+    "ledger/transactional/begin.rs",
+    "ledger/transactional/run.rs",
 ];
 
 /// How a call looks that a database answers. (`tx.rs` has its points at its callers: what it adds to

@@ -24,7 +24,8 @@ pub struct Stage<DB: ProofDatabase> {
     /// The database, to look at.
     pub pool: Pool<DB>,
     guard: DB::Guard,
-    url: String,
+    /// Where it is.
+    pub url: String,
     gateway: Peer,
     at: Gateway,
     without: Option<&'static str>,
@@ -63,10 +64,16 @@ pub enum Ending {
 impl<DB: ProofDatabase> Stage<DB> {
     /// A fresh database and a gateway that honours keys.
     pub async fn set(without: Option<&'static str>) -> Result<Self> {
-        let (url, guard) = DB::create().await;
+        Self::set_on(&DB::server(), without).await
+    }
+
+    /// The same on a server of the caller's.
+    pub async fn set_on(server: &str, without: Option<&'static str>) -> Result<Self> {
+        let (url, guard) = DB::create(server).await;
         let pool = DB::pool(&url, 2).await;
         DB::run(&pool, DB::TABLES).await?;
         Store::new(pool.clone()).migrate().await?;
+        DB::run(&pool, DB::REFUSALS).await?;
         pool.close().await;
         let manners = serde_json::to_string(&Manners::GOOD)?;
         let mut gateway = Peer::start(&["gateway".to_owned(), manners], None)?;
@@ -105,8 +112,13 @@ impl<DB: ProofDatabase> Stage<DB> {
 
     /// A worker. `idle_limit`: the server ends its transactions when they are idle for a second.
     pub async fn worker(&self, idle_limit: bool) -> Result<Peer> {
+        self.worker_at(self.url.clone(), idle_limit).await
+    }
+
+    /// A worker that reaches the database in another way.
+    pub async fn worker_at(&self, url: String, idle_limit: bool) -> Result<Peer> {
         let setup = serde_json::to_string(&Setup {
-            url: self.url.clone(),
+            url,
             gateway: self.at.0,
             connections: CONNECTIONS,
             idle_limit,

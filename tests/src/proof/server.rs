@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use tempfile::TempDir;
@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 use crate::proof::Result;
 
-/// A server of the soak's own.
+/// A server of its own.
 pub struct Server {
     folder: TempDir,
     port: u16,
@@ -27,6 +27,15 @@ enum Which {
 }
 
 impl Server {
+    /// A server for a database, by its name; `None` where it has none.
+    pub async fn of(database: &str) -> Result<Option<Self>> {
+        match database {
+            "postgres" => Self::postgres().await.map(Some),
+            "mysql" => Self::mariadb().await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A PostgreSQL server.
     pub async fn postgres() -> Result<Self> {
         let mut server = Self::new(Which::Postgres, "postgres")?;
@@ -59,7 +68,7 @@ impl Server {
         let init = server.folder.path().join("init.sql");
         let text = "CREATE DATABASE IF NOT EXISTS proof; \
                     CREATE USER IF NOT EXISTS 'proof'@'%' IDENTIFIED BY 'proof'; \
-                    GRANT ALL ON *.* TO 'proof'@'%';";
+                    GRANT ALL ON *.* TO 'proof'@'%' WITH GRANT OPTION;";
         std::fs::write(&init, text.replace("; ", ";\n"))?;
         server.start().await?;
         Ok(server)
@@ -160,6 +169,18 @@ impl Server {
         self.start().await
     }
 
+    /// Starts PostgreSQL again as a standby, which takes no writes.
+    pub async fn stand_by(&mut self) -> Result<()> {
+        std::fs::write(self.folder.path().join("data/standby.signal"), "")?;
+        self.restart().await
+    }
+
+    /// Ends that.
+    pub async fn promote(&self) -> Result<()> {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-s", "promote"])
+            .await
+    }
+
     /// Ends it for good.
     pub async fn stop(mut self) -> Result<()> {
         match (self.which, self.child.take()) {
@@ -214,19 +235,9 @@ impl Drop for Server {
     }
 }
 
-/// A program on the path, or where Debian keeps it.
 fn find(program: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    folders.push("/usr/sbin".into());
-    if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
-        folders.extend(versions.flatten().map(|version| version.path().join("bin")));
-    }
-    folders
-        .iter()
-        .map(|folder| folder.join(program))
-        .find(|path| Path::exists(path))
-        .unwrap_or_else(|| program.into())
+    // Starting it tells what is missing.
+    crate::need::program(program).unwrap_or_else(|| program.into())
 }
 
 /// A user's number and group.
