@@ -16,6 +16,8 @@ pub struct Server {
     port: u16,
     which: Which,
     user: Option<(u32, u32)>,
+    /// PostgreSQL's settings, each `name=value`.
+    settings: Vec<&'static str>,
     /// MariaDB's process; PostgreSQL's is looked after by `pg_ctl`.
     child: Option<Child>,
 }
@@ -38,7 +40,14 @@ impl Server {
 
     /// A PostgreSQL server.
     pub async fn postgres() -> Result<Self> {
+        // The machine does not crash, only the server: nothing need reach the disk.
+        Self::postgres_with(&["fsync=off"]).await
+    }
+
+    /// A PostgreSQL server with settings, each `name=value`.
+    pub async fn postgres_with(settings: &[&'static str]) -> Result<Self> {
         let mut server = Self::new(Which::Postgres, "postgres")?;
+        server.settings = settings.to_vec();
         let data = server.data();
         server
             .run(
@@ -89,6 +98,7 @@ impl Server {
             port: free_port()?,
             which,
             user,
+            settings: Vec::new(),
             child: None,
         })
     }
@@ -117,11 +127,14 @@ impl Server {
         let log = self.folder.path().join("log").display().to_string();
         match self.which {
             Which::Postgres => {
-                // The machine does not crash, only the server: nothing need reach the disk.
-                let options = format!(
-                    "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off",
+                let mut options = format!(
+                    "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories=",
                     self.port
                 );
+                for setting in &self.settings {
+                    options.push_str(" -c ");
+                    options.push_str(setting);
+                }
                 self.run(
                     "pg_ctl",
                     &["-D", &data, "-l", &log, "-o", &options, "-w", "-s", "start"],

@@ -1,11 +1,14 @@
-//! Servers of the tests' own, to be crashed, cut off, and told to take no writes.
+//! Servers of the tests' own, to be crashed, cut off, told to take no writes, and asked what a job
+//! cost them.
 
 use std::process::{Command, ExitCode};
 
 use idempotent_tests::need::Need;
 use idempotent_tests::runner;
 
+mod cost;
 mod read_only;
+mod round_trips;
 
 const POSTGRES: Need = Need::Program("initdb");
 const MYSQL: Need = Need::Program("mariadbd");
@@ -15,7 +18,10 @@ fn main() -> ExitCode {
         POSTGRES => postgres_restarts_at_any_point,
         MYSQL => mysql_restarts_at_any_point,
     );
-    let cases = restarts.into_iter().chain(read_only::cases());
+    let cases = restarts
+        .into_iter()
+        .chain(read_only::cases())
+        .chain(cost::cases());
     runner::run(cases.collect(), Vec::new())
 }
 

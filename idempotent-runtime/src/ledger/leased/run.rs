@@ -97,6 +97,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
     pub async fn skip(mut self) -> Result<Ended, Error> {
         let claim = self.claim;
         let ended = Ended(claim.call.span.clone());
+        claim.call.site.learn(false);
         self.reader = None;
         self.undo().await;
         if self.is_leftover() {

@@ -104,6 +104,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
 
     /// Leaves no key behind: there was nothing to do.
     pub async fn skip(mut self) -> Result<Ended, Error> {
+        self.call.site.learn(false);
         self.undo().await;
         Ok(Ended(self.call.span))
     }
