@@ -4,6 +4,7 @@
 //! have one form whatever their width, and maps and structs are sorted, so that neither a wider
 //! type, nor another field order, nor a `HashMap`'s own order makes equal inputs look different.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize, Serializer};
@@ -14,8 +15,8 @@ use super::Fingerprint;
 /// Fingerprints a value under a name; a struct gives one fingerprint for each of its fields.
 pub(super) fn fingerprint<T: Serialize + ?Sized>(
     value: &T,
-    name: &str,
-    into: &mut Vec<(String, Fingerprint)>,
+    name: &'static str,
+    into: &mut Vec<(Cow<'static, str>, Fingerprint)>,
 ) -> Result<(), Problem> {
     let mut hash = Sha256::new();
     let before = into.len();
@@ -24,7 +25,7 @@ pub(super) fn fingerprint<T: Serialize + ?Sized>(
         top: Some(Top { name, into }),
     })?;
     if into.len() == before {
-        into.push((name.to_owned(), digest(hash)));
+        into.push((name.into(), digest(hash)));
     }
     Ok(())
 }
@@ -38,7 +39,7 @@ fn digest(hash: Sha256) -> Fingerprint {
 /// Where the fingerprints of a top-level struct's fields go.
 struct Top<'a> {
     name: &'a str,
-    into: &'a mut Vec<(String, Fingerprint)>,
+    into: &'a mut Vec<(Cow<'static, str>, Fingerprint)>,
 }
 
 struct Canonical<'a> {
@@ -52,9 +53,20 @@ impl<'a> Canonical<'a> {
     }
 
     fn put(self, tag: u8, bytes: &[u8]) -> Result<(), Problem> {
-        self.hash.update([tag]);
-        self.hash.update((bytes.len() as u64).to_le_bytes());
-        self.hash.update(bytes);
+        // Most values are small: one update costs less than three.
+        let mut small = [0; 64];
+        small[0] = tag;
+        small[1..9].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        match small.get_mut(9..9 + bytes.len()) {
+            Some(rest) => {
+                rest.copy_from_slice(bytes);
+                self.hash.update(&small[..9 + bytes.len()]);
+            }
+            None => {
+                self.hash.update(&small[..9]);
+                self.hash.update(bytes);
+            }
+        }
         Ok(())
     }
 
@@ -307,7 +319,7 @@ impl<'a> Entries<'a> {
             let mut hash = Sha256::new();
             value.serialize(Canonical::nested(&mut hash))?;
             top.into
-                .push((format!("{}.{name}", top.name), digest(hash)));
+                .push((format!("{}.{name}", top.name).into(), digest(hash)));
             return Ok(());
         }
         self.key(name)?;

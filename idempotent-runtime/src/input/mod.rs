@@ -3,6 +3,7 @@
 
 mod canonical;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub struct Counted(());
 /// Collects the inputs of one call; what the attribute's expansion drives.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    prints: Vec<(String, Fingerprint)>,
+    prints: Vec<(Cow<'static, str>, Fingerprint)>,
     failed: Option<Error>,
 }
 
@@ -69,16 +70,22 @@ impl Inputs {
 pub(crate) struct Fingerprints(Option<String>);
 
 impl Fingerprints {
-    fn new(prints: Vec<(String, Fingerprint)>) -> Self {
+    fn new(mut prints: Vec<(Cow<'static, str>, Fingerprint)>) -> Self {
         if prints.is_empty() {
             return Self(None);
         }
-        let by_name: BTreeMap<String, String> = prints
-            .into_iter()
-            .map(|(name, print)| (name, hex(print)))
-            .collect();
-        // A map of strings always encodes.
-        Self(serde_json::to_string(&by_name).ok())
+        prints.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut text = String::with_capacity(prints.iter().map(|(name, _)| name.len() + 40).sum());
+        for (name, print) in &prints {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            // A name may be any text where a type's fields are renamed; text always encodes.
+            text.push_str(&serde_json::to_string(name).unwrap_or_default());
+            text.push_str(":\"");
+            push_hex(&mut text, print);
+            text.push('"');
+        }
+        text.push('}');
+        Self(Some(text))
     }
 
     /// What to store: a JSON object, or nothing where there are no inputs.
@@ -107,16 +114,13 @@ impl Fingerprints {
     }
 }
 
-fn hex(print: Fingerprint) -> String {
-    use std::fmt::Write;
+fn push_hex(out: &mut String, print: &Fingerprint) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-    print
-        .iter()
-        .fold(String::with_capacity(32), |mut out, byte| {
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+    for byte in print {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +148,29 @@ mod tests {
         let stored = prints(&Order { id: 1, total: 2.0 });
         let now = prints(&Order { id: 1, total: 2.5 });
         assert_eq!(now.differing(stored.as_stored()), ["x.total"]);
+    }
+
+    #[test]
+    fn they_are_stored_as_an_object_by_name() {
+        #[derive(Serialize)]
+        struct Odd {
+            #[serde(rename = "b\"\n")]
+            b: u8,
+            a: u8,
+        }
+        let mut inputs = Inputs::new();
+        Odd { b: 1, a: 2 }.fingerprint("odd", &mut inputs);
+        1_u8.fingerprint("amount", &mut inputs);
+        let stored = inputs.finish().unwrap();
+        let object: BTreeMap<String, String> =
+            serde_json::from_str(stored.as_stored().unwrap()).unwrap();
+        let names: Vec<_> = object.keys().map(String::as_str).collect();
+        assert_eq!(names, ["amount", "odd.a", "odd.b\"\n"]);
+        assert!(object["amount"] == object["odd.b\"\n"] && object["amount"].len() == 32);
+        assert_eq!(
+            serde_json::to_string(&object).unwrap(),
+            stored.as_stored().unwrap()
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod builder;
 mod part;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use builder::KeyBuilder;
 pub use part::{KeyPart, KeyWriter};
@@ -16,9 +17,10 @@ pub const MAX_KEY_BYTES: usize = 255;
 /// The same call has the same key on every attempt, so it is what a body hands to a payment
 /// gateway, a mail server, or anything else that drops duplicates by a key.
 ///
-/// Keys are compared as bytes. They are not secret: no personal data belongs in them.
+/// Keys are compared as bytes. They are not secret: no personal data belongs in them. Clones share the
+/// text.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Key(Box<str>);
+pub struct Key(Arc<str>);
 
 impl Key {
     pub(crate) fn from_encoded(text: String) -> Self {

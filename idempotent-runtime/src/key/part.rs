@@ -68,6 +68,10 @@ pub(super) fn push_escaped(out: &mut String, text: &str, stop: Option<char>, mar
     let stop = stop.map(|c| u8::try_from(c).unwrap_or(0));
     let plain = |b: u8| matches!(b, b' '..=b'~') && b != b'%' && Some(b) != stop;
     let mut rest = text.as_bytes();
+    if rest.iter().all(|&b| plain(b)) {
+        out.push_str(text);
+        return;
+    }
     while let Some(at) = rest.iter().position(|&b| !plain(b)) {
         // What comes before is ASCII, so the cut is on a character boundary.
         out.push_str(&String::from_utf8_lossy(&rest[..at]));
@@ -94,22 +98,28 @@ macro_rules! by_display {
     )*};
 }
 
-by_display!(
-    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, bool, char
-);
-by_display!(
-    NonZero<i8>,
-    NonZero<i16>,
-    NonZero<i32>,
-    NonZero<i64>,
-    NonZero<i128>,
-    NonZero<isize>,
-    NonZero<u8>,
-    NonZero<u16>,
-    NonZero<u32>,
-    NonZero<u64>,
-    NonZero<u128>,
-    NonZero<usize>,
+by_display!(bool, char);
+
+macro_rules! integers {
+    ($($ty:ty),* $(,)?) => {$(
+        #[diagnostic::do_not_recommend]
+        impl KeyPart for $ty {
+            fn write(&self, part: &mut KeyWriter<'_>) {
+                part.push_str(itoa::Buffer::new().format(*self));
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl KeyPart for NonZero<$ty> {
+            fn write(&self, part: &mut KeyWriter<'_>) {
+                KeyPart::write(&self.get(), part);
+            }
+        }
+    )*};
+}
+
+integers!(
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize
 );
 
 #[cfg(feature = "uuid")]
@@ -190,6 +200,7 @@ mod tests {
     #[test]
     fn parts_read_as_people_write_them() {
         assert_eq!(written(&u128::MAX), u128::MAX.to_string());
+        assert_eq!(written(&i64::MIN), "-9223372036854775808");
         assert_eq!(written(&NonZero::new(7_u64).unwrap()), "7");
         assert_eq!(written(&true), "true");
         assert_eq!(written(&'ß'), "%C3%9F");
