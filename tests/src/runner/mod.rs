@@ -43,7 +43,8 @@ pub fn main(server: Option<&'static str>, mut cases: Vec<Case>) -> ExitCode {
 /// The same for the behaviour suite, whose tests are the same on each database.
 #[must_use]
 pub fn suite(database: &'static str, server: Option<&'static str>, cases: Vec<Case>) -> ExitCode {
-    println!("the suite on {database}: {} tests", cases.len());
+    // Not on the standard output, which tools read lists of tests from.
+    eprintln!("the suite on {database}: {} tests", cases.len());
     let names: Vec<_> = cases.iter().map(|case| case.name.clone()).collect();
     let mut checks = vec![checks::of_the_list(database, names)];
     let mut cases = cases;

@@ -15,8 +15,8 @@ const MYSQL: Need = Need::Program("mariadbd");
 
 fn main() -> ExitCode {
     let restarts = idempotent_tests::cases!(
-        POSTGRES => postgres_restarts_at_any_point,
-        MYSQL => mysql_restarts_at_any_point,
+        POSTGRES => postgres_crashes_at_any_point_and_is_cut_off_at_commit,
+        MYSQL => mysql_crashes_at_any_point_and_is_cut_off_at_commit,
     );
     let cases = restarts
         .into_iter()
@@ -25,11 +25,11 @@ fn main() -> ExitCode {
     runner::run(cases.collect(), Vec::new())
 }
 
-async fn postgres_restarts_at_any_point() {
+async fn postgres_crashes_at_any_point_and_is_cut_off_at_commit() {
     outages("postgres");
 }
 
-async fn mysql_restarts_at_any_point() {
+async fn mysql_crashes_at_any_point_and_is_cut_off_at_commit() {
     outages("mysql");
 }
 

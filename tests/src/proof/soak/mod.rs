@@ -1,7 +1,7 @@
 //! The soak: many jobs, with workers killed and stopped at random, the database restarted, and
 //! connections cut. Seeded, and bounded in time and in the number of jobs.
 //!
-//! - [`server`]: throwaway servers. [`proxy`]: what cuts connections.
+//! - [`proxy`]: what cuts connections.
 //! - [`crew`]: the workers, and what they say. [`jobs`]: what is called, and what came of it.
 
 pub mod crew;
