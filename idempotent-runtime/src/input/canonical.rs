@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use serde::ser::{self, Serialize, Serializer};
-use sha2::{Digest, Sha256};
-
 use super::Fingerprint;
+use super::form::Form;
+use serde::ser::{self, Serialize, Serializer};
 
 /// Fingerprints a value under a name; a struct gives one fingerprint for each of its fields.
 pub(super) fn fingerprint<T: Serialize + ?Sized>(
@@ -18,21 +17,22 @@ pub(super) fn fingerprint<T: Serialize + ?Sized>(
     name: &'static str,
     into: &mut Vec<(Cow<'static, str>, Fingerprint)>,
 ) -> Result<(), Problem> {
-    let mut hash = Sha256::new();
+    let mut hash = Form::new();
     let before = into.len();
     value.serialize(Canonical {
         hash: &mut hash,
         top: Some(Top { name, into }),
     })?;
     if into.len() == before {
-        into.push((name.into(), digest(hash)));
+        into.push((name.into(), digest(&hash)));
     }
     Ok(())
 }
 
-fn digest(hash: Sha256) -> Fingerprint {
+#[inline]
+fn digest(form: &Form) -> Fingerprint {
     let mut print = Fingerprint::default();
-    print.copy_from_slice(&hash.finalize()[..16]);
+    print.copy_from_slice(&form.digest()[..16]);
     print
 }
 
@@ -43,30 +43,21 @@ struct Top<'a> {
 }
 
 struct Canonical<'a> {
-    hash: &'a mut Sha256,
+    hash: &'a mut Form,
     top: Option<Top<'a>>,
 }
 
 impl<'a> Canonical<'a> {
-    fn nested(hash: &'a mut Sha256) -> Self {
+    fn nested(hash: &'a mut Form) -> Self {
         Self { hash, top: None }
     }
 
+    #[inline]
     fn put(self, tag: u8, bytes: &[u8]) -> Result<(), Problem> {
-        // Most values are small: one update costs less than three.
-        let mut small = [0; 64];
-        small[0] = tag;
-        small[1..9].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        match small.get_mut(9..9 + bytes.len()) {
-            Some(rest) => {
-                rest.copy_from_slice(bytes);
-                self.hash.update(&small[..9 + bytes.len()]);
-            }
-            None => {
-                self.hash.update(&small[..9]);
-                self.hash.update(bytes);
-            }
-        }
+        let mut head = [tag; 9];
+        head[1..].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.hash.update(head);
+        self.hash.update(bytes);
         Ok(())
     }
 
@@ -236,11 +227,11 @@ impl<'a> Serializer for Canonical<'a> {
 
 /// Elements in their order; the end is marked, for the length may not be known before.
 struct List<'a> {
-    hash: &'a mut Sha256,
+    hash: &'a mut Form,
 }
 
 impl<'a> List<'a> {
-    fn new(hash: &'a mut Sha256) -> Self {
+    fn new(hash: &'a mut Form) -> Self {
         hash.update(b"[");
         Self { hash }
     }
@@ -281,14 +272,14 @@ lists!(
 
 /// A map or a struct: the digests of its entries, sorted.
 struct Entries<'a> {
-    hash: &'a mut Sha256,
+    hash: &'a mut Form,
     top: Option<Top<'a>>,
     entries: Vec<[u8; 64]>,
     key: [u8; 32],
 }
 
 impl<'a> Entries<'a> {
-    fn new(hash: &'a mut Sha256, top: Option<Top<'a>>) -> Self {
+    fn new(hash: &'a mut Form, top: Option<Top<'a>>) -> Self {
         Self {
             hash,
             top,
@@ -298,28 +289,28 @@ impl<'a> Entries<'a> {
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Problem> {
-        let mut hash = Sha256::new();
+        let mut hash = Form::new();
         key.serialize(Canonical::nested(&mut hash))?;
-        self.key.copy_from_slice(&hash.finalize());
+        self.key = hash.digest();
         Ok(())
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
-        let mut hash = Sha256::new();
+        let mut hash = Form::new();
         value.serialize(Canonical::nested(&mut hash))?;
         let mut entry = [0; 64];
         entry[..32].copy_from_slice(&self.key);
-        entry[32..].copy_from_slice(&hash.finalize());
+        entry[32..].copy_from_slice(&hash.digest());
         self.entries.push(entry);
         Ok(())
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Problem> {
         if let Some(top) = &mut self.top {
-            let mut hash = Sha256::new();
+            let mut hash = Form::new();
             value.serialize(Canonical::nested(&mut hash))?;
             top.into
-                .push((format!("{}.{name}", top.name).into(), digest(hash)));
+                .push((format!("{}.{name}", top.name).into(), digest(&hash)));
             return Ok(());
         }
         self.key(name)?;

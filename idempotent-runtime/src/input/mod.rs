@@ -2,6 +2,7 @@
 //! inputs is noticed.
 
 mod canonical;
+mod form;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,9 +29,11 @@ pub trait Input {
 impl<T: Serialize + ?Sized> Input for T {
     fn fingerprint(&self, name: &'static str, into: &mut Inputs) -> Counted {
         if let Err(problem) = canonical::fingerprint(self, name, &mut into.prints) {
-            into.failed.get_or_insert_with(|| Error::Encode {
-                what: format!("the input `{name}`"),
-                problem: problem.to_string(),
+            into.failed.get_or_insert_with(|| {
+                Box::new(Error::Encode {
+                    what: format!("the input `{name}`"),
+                    problem: problem.to_string(),
+                })
             });
         }
         Counted(())
@@ -47,7 +50,7 @@ pub struct Counted(());
 #[derive(Debug, Default)]
 pub struct Inputs {
     prints: Vec<(Cow<'static, str>, Fingerprint)>,
-    failed: Option<Error>,
+    failed: Option<Box<Error>>,
 }
 
 impl Inputs {
@@ -59,7 +62,7 @@ impl Inputs {
 
     pub(crate) fn finish(self) -> Result<Fingerprints, Error> {
         match self.failed {
-            Some(error) => Err(error),
+            Some(error) => Err(*error),
             None => Ok(Fingerprints::new(self.prints)),
         }
     }
