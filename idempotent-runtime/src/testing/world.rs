@@ -21,15 +21,18 @@ const CONNECTIONS: u32 = 8;
 /// How long the lab itself waits for a lock before it takes it that an attempt holds it.
 const LOCKED: Duration = Duration::from_millis(20);
 
-/// How long a cut attempt's connections may take to come back.
+/// How long an attempt's connections may take to come back, where the lab's patience is not shorter.
 const RETURN: Duration = Duration::from_secs(10);
 
 /// A fresh database, and an outside.
 pub(super) struct World<DB: LabDatabase, O> {
-    made: DB::Made,
     /// The lab's own way in, beside the processes that run the job.
     pool: Pool<DB>,
     pub(super) outside: O,
+    /// How long connections may take to come back.
+    patience: Duration,
+    /// The last to go.
+    made: DB::Made,
 }
 
 /// What there is in a world: its business tables, and what is observed.
@@ -54,15 +57,21 @@ impl<DB: LabDatabase, O> World<DB, O> {
         let pool = DB::open(&made, 1, LOCKED, None)
             .await
             .map_err(LabError::database("opening a database"))?;
-        let outside = lab.world.make(&pool).await.map_err(LabError::World)?;
+        let outside = lab.world.make(&pool).await;
+        let outside = outside.map_err(|error| match lab.made_one.get() {
+            false => LabError::World(error),
+            true => LabError::WorldAgain(error),
+        })?;
+        lab.made_one.set(true);
         Store::new(pool.clone())
             .migrate()
             .await
             .map_err(LabError::database("installing the ledger"))?;
         Ok(Self {
-            made,
             pool,
             outside,
+            patience: lab.patience.min(RETURN),
+            made,
         })
     }
 
@@ -88,6 +97,7 @@ impl<DB: LabDatabase, O> World<DB, O> {
             store: Store::new(pool),
             statements,
             turns,
+            patience: self.patience,
         })
     }
 
@@ -101,7 +111,7 @@ impl<DB: LabDatabase, O> World<DB, O> {
 
     /// The same when no attempt is at work: a lock is only held until what was cut off is undone.
     pub(super) async fn end_all_leases(&self) -> Result<(), LabError> {
-        let deadline = Instant::now() + RETURN;
+        let deadline = Instant::now() + self.patience;
         while self.end_leases().await?.is_none() {
             if Instant::now() > deadline {
                 return Err(LabError::ConnectionKept);
@@ -143,6 +153,7 @@ pub(super) struct Process<DB: LabDatabase> {
     pub(super) store: Store<DB>,
     pub(super) statements: Statements,
     pub(super) turns: Turns,
+    patience: Duration,
 }
 
 impl<DB: LabDatabase> Process<DB> {
@@ -154,7 +165,7 @@ impl<DB: LabDatabase> Process<DB> {
 
     /// Ends it: all its connections are closed when this returns.
     pub(super) async fn end(self) -> Result<(), LabError> {
-        timeout(RETURN, self.store.close())
+        timeout(self.patience, self.store.close())
             .await
             .map_err(|_| LabError::ConnectionKept)
     }

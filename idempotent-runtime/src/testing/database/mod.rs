@@ -7,6 +7,9 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub(super) use postgres::Server as PgServer;
+
 use std::future::Future;
 use std::time::Duration;
 
@@ -37,6 +40,10 @@ pub trait Bench: Backend {
     /// Whether sqlx logs a statement in the task that polls it.
     const LOGS_IN_TASK: bool;
 
+    /// Where a database answers at its own pace, the waits of a run vary by a few: that one run ended
+    /// before its `n`-th wait does not show that none reaches it. So many in a row do.
+    const CALM: usize;
+
     /// How many connections a process has from the start: opening one takes several waits, and
     /// whether a job comes upon an idle one is a matter of luck.
     const OPEN: usize;
@@ -44,8 +51,13 @@ pub trait Bench: Backend {
     /// Makes an empty database.
     fn make(place: &Self::Place) -> impl Future<Output = sqlx::Result<Self::Made>>;
 
-    /// Takes it away.
+    /// Takes it away, or empties it to be made again.
     fn unmake(made: Self::Made) -> impl Future<Output = sqlx::Result<()>>;
+
+    /// Takes away what was emptied only.
+    fn clear(_: &Self::Place) -> impl Future<Output = sqlx::Result<()>> {
+        async { Ok(()) }
+    }
 
     /// Opens a pool of so many connections on it, each of which waits so long for a lock. What they
     /// run is heard, and threads of theirs take turns with the attempts.
@@ -92,6 +104,25 @@ pub struct Column {
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Runs it to its end on a thread of its own, for where nothing can be awaited: what a failed or
+/// panicking lab has made on a server is taken away by destructors.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn on_a_thread(work: impl Future<Output = sqlx::Result<()>> + Send + 'static) {
+    /// A lock in its way is held by this very thread, and will not go.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        // The error that led here is told; what is left has the lab's name.
+        if let Ok(runtime) = runtime {
+            let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await });
+        }
+    });
+    let _ = thread.join();
 }
 
 /// A name for a database that no other world has.

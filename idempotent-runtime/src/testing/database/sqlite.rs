@@ -27,6 +27,7 @@ impl Bench for Sqlite {
         "UPDATE idempotent_keys SET lease_until = 0 WHERE status = 0 AND lease_until > 0";
     const KEYS: &'static str = "SELECT key FROM idempotent_keys ORDER BY key";
     const LOGS_IN_TASK: bool = false;
+    const CALM: usize = 3;
     const OPEN: usize = 6;
 
     async fn make((): &()) -> sqlx::Result<TempDir> {

@@ -3,9 +3,10 @@
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{CutPoint, Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
-use super::{AtCut, CALM, Once, Outcome, retry};
+use super::{AtCut, Once, Outcome, retry};
 
 /// How the attempt ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
 ) -> Result<(), LabError> {
     let mut ended_before = 0;
     let mut n = 0;
-    while ended_before < CALM {
+    while ended_before < DB::CALM {
         n += 1;
         let world = World::fresh(lab).await?;
         let Some(cut) = at(lab, &world, n, how).await? else {
@@ -71,10 +72,10 @@ async fn at<DB: LabDatabase, O>(
     let process = world.process().await?;
     let statements = process.statements.clone();
     let mut attempt = lab.attempt(&process, &world.outside);
-    if attempt.until_wait(n).await.is_some() {
+    if let Some(ended) = attempt.until_wait(n).await {
         drop(attempt);
         process.end().await?;
-        return Ok(None);
+        return ended.map(|()| None).map_err(LabError::Job);
     }
     if how == How::Killed {
         process.crash();

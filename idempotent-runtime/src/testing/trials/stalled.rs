@@ -8,9 +8,10 @@ use tokio::time::timeout;
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{CutPoint, Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
-use super::{AtCut, CALM, Once, Outcome, retry};
+use super::{AtCut, Once, Outcome, retry};
 
 /// How long the second attempt may wait for locks that the first one holds, before the first one
 /// goes on.
@@ -22,7 +23,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
     report: &mut Report,
 ) -> Result<(), LabError> {
     let (mut n, mut ended_before) = (0, 0);
-    while ended_before < CALM {
+    while ended_before < DB::CALM {
         n += 1;
         let world = World::fresh(lab).await?;
         match at(lab, &world, once, n).await? {
@@ -58,7 +59,8 @@ async fn at<'a, DB: LabDatabase, O>(
 ) -> Result<Stood<'a>, LabError> {
     let (one, other) = (world.process().await?, world.process().await?);
     let mut first = lab.attempt(&one, &world.outside);
-    let stood = if first.until_wait(n).await.is_some() {
+    let stood = if let Some(ended) = first.until_wait(n).await {
+        ended.map_err(LabError::Job)?;
         Stood::Ended
     } else if world.end_leases().await?.unwrap_or(0) == 0 {
         Stood::NoLease

@@ -3,9 +3,10 @@
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::Scenario;
 use super::super::world::{Process, World};
-use super::{CALM, Once, Outcome, retry};
+use super::{Once, Outcome, retry};
 
 /// In one process from the start, and in two from every wait of the first call on.
 pub(super) async fn run<DB: LabDatabase, O>(
@@ -21,7 +22,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
         return Ok(());
     }
     let (mut apart, mut ended_before) = (0, 0);
-    while ended_before < CALM {
+    while ended_before < DB::CALM {
         let world = World::fresh(lab).await?;
         let (one, other) = (world.process().await?, world.process().await?);
         let failure = both(lab, &world, &one, &other, apart).await?;
@@ -54,8 +55,8 @@ async fn both<DB: LabDatabase, O>(
     apart: usize,
 ) -> Result<Option<Option<String>>, LabError> {
     let mut first = lab.attempt(one, &world.outside);
-    if first.until_wait(apart).await.is_some() {
-        return Ok(None);
+    if let Some(ended) = first.until_wait(apart).await {
+        return ended.map(|()| None).map_err(LabError::Job);
     }
     let mut second = lab.attempt(other, &world.outside);
     let (first, second) = tokio::join!(first.until_end(), second.until_end());
