@@ -6,6 +6,8 @@ mod database;
 mod diff;
 mod error;
 mod lab;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod relay;
 mod report;
 mod scenario;
 mod seen;

@@ -6,7 +6,7 @@ use sqlx::Pool;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::database::LabDatabase;
+use super::database::{Between, Ears, LabDatabase};
 use super::error::LabError;
 use super::lab::Experiment;
 use super::seen::Seen;
@@ -77,10 +77,11 @@ impl<DB: LabDatabase, O> World<DB, O> {
 
     /// Starts a process on it: a store of its own.
     pub(super) async fn process(&self) -> Result<Process<DB>, LabError> {
-        let statements = Statements::default();
-        let turns = Turns::default();
-        let listening = Some((&statements, &turns));
-        let pool = DB::open(&self.made, CONNECTIONS, WRITER_WAIT, listening)
+        let mut ears = Ears::default();
+        ears.between = DB::between(&self.made, &ears.turns)
+            .await
+            .map_err(LabError::database("opening a way to the server"))?;
+        let pool = DB::open(&self.made, CONNECTIONS, WRITER_WAIT, Some(&ears))
             .await
             .map_err(LabError::database("opening a store"))?;
         let mut open = Vec::with_capacity(DB::OPEN);
@@ -95,8 +96,9 @@ impl<DB: LabDatabase, O> World<DB, O> {
         }
         Ok(Process {
             store: Store::new(pool),
-            statements,
-            turns,
+            statements: ears.statements,
+            turns: ears.turns,
+            between: ears.between,
             patience: self.patience,
         })
     }
@@ -153,6 +155,7 @@ pub(super) struct Process<DB: LabDatabase> {
     pub(super) store: Store<DB>,
     pub(super) statements: Statements,
     pub(super) turns: Turns,
+    between: Between,
     patience: Duration,
 }
 
@@ -163,10 +166,12 @@ impl<DB: LabDatabase> Process<DB> {
         self.store.crash();
     }
 
-    /// Ends it: all its connections are closed when this returns.
+    /// Ends it: all its connections are closed when this returns, and what was sent on them is done.
     pub(super) async fn end(self) -> Result<(), LabError> {
         timeout(self.patience, self.store.close())
             .await
-            .map_err(|_| LabError::ConnectionKept)
+            .map_err(|_| LabError::ConnectionKept)?;
+        self.between.end().await;
+        Ok(())
     }
 }

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use sqlx::Pool;
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use super::relay::Relay;
 use super::statements::Statements;
 use super::turns::Turns;
 use crate::dialect::Backend;
@@ -40,10 +42,6 @@ pub trait Bench: Backend {
     /// Whether sqlx logs a statement in the task that polls it.
     const LOGS_IN_TASK: bool;
 
-    /// Where a database answers at its own pace, the waits of a run vary by a few: that one run ended
-    /// before its `n`-th wait does not show that none reaches it. So many in a row do.
-    const CALM: usize;
-
     /// How many connections a process has from the start: opening one takes several waits, and
     /// whether a job comes upon an idle one is a matter of luck.
     const OPEN: usize;
@@ -59,13 +57,18 @@ pub trait Bench: Backend {
         async { Ok(()) }
     }
 
+    /// What stands between a process and the server, if there is one.
+    fn between(_: &Self::Made, _: &Turns) -> impl Future<Output = std::io::Result<Between>> {
+        async { Ok(Between::default()) }
+    }
+
     /// Opens a pool of so many connections on it, each of which waits so long for a lock. What they
-    /// run is heard, and threads of theirs take turns with the attempts.
+    /// run in a process is heard, and their answers take turns with the attempts.
     fn open(
         made: &Self::Made,
         connections: u32,
         lock_wait: Duration,
-        process: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> impl Future<Output = sqlx::Result<Pool<Self>>>;
 
     /// The columns of all tables, in the order of the catalogue; without what the database itself
@@ -84,6 +87,43 @@ pub trait Bench: Backend {
         pool: &Pool<Self>,
         sql: &'static str,
     ) -> impl Future<Output = sqlx::Result<Option<u64>>>;
+}
+
+/// What listens to a process's connections.
+#[derive(Debug, Default)]
+pub struct Ears {
+    pub(super) statements: Statements,
+    pub(super) turns: Turns,
+    pub(super) between: Between,
+}
+
+/// A relay, where a server can be reached through one: not over a socket of the file system, and not
+/// where its certificate has to name it.
+#[derive(Debug, Default)]
+pub struct Between {
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    relay: Option<Relay>,
+}
+
+impl Between {
+    /// Waits until the server has done all that was sent.
+    pub(super) async fn end(self) {
+        #[cfg(any(feature = "postgres", feature = "mysql"))]
+        if let Some(relay) = self.relay {
+            relay.end().await;
+        }
+    }
+
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    async fn relay(host: &str, port: u16, turns: &Turns) -> std::io::Result<Self> {
+        let relay = Relay::to(host, port, turns).await?;
+        Ok(Self { relay: Some(relay) })
+    }
+
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    fn port(&self) -> Option<u16> {
+        self.relay.as_ref().map(Relay::port)
+    }
 }
 
 /// A column of the catalogue.

@@ -3,12 +3,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySql, Row};
 
-use super::{Bench, Column, LabDatabase, fresh_name, on_a_thread};
+use super::{Bench, Between, Column, Ears, LabDatabase, fresh_name, on_a_thread};
 use crate::dialect::{Dialect, Fault};
-use crate::testing::statements::Statements;
 use crate::testing::turns::Turns;
 
 impl LabDatabase for MySql {}
@@ -32,7 +31,6 @@ impl Bench for MySql {
     const KEYS: &'static str =
         "SELECT CONVERT(`key` USING utf8mb4) FROM idempotent_keys ORDER BY `key`";
     const LOGS_IN_TASK: bool = true;
-    const CALM: usize = 5;
     const OPEN: usize = 3;
 
     async fn make(url: &String) -> sqlx::Result<Made> {
@@ -51,12 +49,25 @@ impl Bench for MySql {
         on_server(&made.server, made.removal()).await
     }
 
+    async fn between(made: &Made, turns: &Turns) -> std::io::Result<Between> {
+        let server = &made.server;
+        let named = matches!(server.get_ssl_mode(), MySqlSslMode::VerifyIdentity);
+        if server.get_socket().is_some() || named {
+            return Ok(Between::default());
+        }
+        Between::relay(server.get_host(), server.get_port(), turns).await
+    }
+
     async fn open(
         made: &Made,
         connections: u32,
         lock_wait: Duration,
-        _: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> sqlx::Result<MySqlPool> {
+        let mut options = made.server.clone().database(&made.name);
+        if let Some(port) = process.and_then(|ears| ears.between.port()) {
+            options = options.host("127.0.0.1").port(port);
+        }
         // In whole seconds here, and MySQL knows no zero.
         let seconds = lock_wait.as_secs().max(1);
         MySqlPoolOptions::new()
@@ -71,7 +82,7 @@ impl Bench for MySql {
                         .map(drop)
                 })
             })
-            .connect_with(made.server.clone().database(&made.name))
+            .connect_with(options)
             .await
     }
 

@@ -4,12 +4,11 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Row};
 
-use super::{Bench, Column, LabDatabase, fresh_name, on_a_thread, quoted};
+use super::{Bench, Between, Column, Ears, LabDatabase, fresh_name, on_a_thread, quoted};
 use crate::dialect::{Dialect, Fault};
-use crate::testing::statements::Statements;
 use crate::testing::turns::Turns;
 
 impl LabDatabase for Postgres {}
@@ -54,7 +53,6 @@ impl Bench for Postgres {
         WHERE status = 0 AND lease_until > clock_timestamp()";
     const KEYS: &'static str = "SELECT key FROM idempotent_keys ORDER BY key";
     const LOGS_IN_TASK: bool = true;
-    const CALM: usize = 5;
     const OPEN: usize = 3;
 
     async fn make(place: &Server) -> sqlx::Result<Made> {
@@ -96,14 +94,26 @@ impl Bench for Postgres {
         Ok(())
     }
 
+    async fn between(made: &Made, turns: &Turns) -> std::io::Result<Between> {
+        let (server, host) = (&made.server, made.server.get_host());
+        let in_a_file = server.get_socket().is_some() || host.starts_with('/');
+        if in_a_file || matches!(server.get_ssl_mode(), PgSslMode::VerifyFull) {
+            return Ok(Between::default());
+        }
+        Between::relay(host, server.get_port(), turns).await
+    }
+
     async fn open(
         made: &Made,
         connections: u32,
         lock_wait: Duration,
-        _: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> sqlx::Result<PgPool> {
         let lock_timeout = lock_wait.as_millis().to_string();
-        let options = made.server.clone().database(&made.name);
+        let mut options = made.server.clone().database(&made.name);
+        if let Some(port) = process.and_then(|ears| ears.between.port()) {
+            options = options.host("127.0.0.1").port(port);
+        }
         PgPoolOptions::new()
             .max_connections(connections)
             .test_before_acquire(false)

@@ -6,7 +6,7 @@ use super::super::lab::Experiment;
 use super::super::report::Report;
 use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
-use super::{AtCut, Once, Outcome, retry};
+use super::{AtCut, CALM, Once, Outcome, retry};
 
 /// How the attempt ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
 ) -> Result<(), LabError> {
     let mut ended_before = 0;
     let mut n = 0;
-    while ended_before < DB::CALM {
+    while ended_before < CALM {
         n += 1;
         let world = World::fresh(lab).await?;
         let Some(cut) = at(lab, &world, n, how).await? else {

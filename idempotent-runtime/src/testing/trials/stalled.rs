@@ -11,7 +11,7 @@ use super::super::lab::Experiment;
 use super::super::report::Report;
 use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
-use super::{AtCut, Once, Outcome, retry};
+use super::{AtCut, CALM, Once, Outcome, retry};
 
 /// How long the second attempt may wait for locks that the first one holds, before the first one
 /// goes on.
@@ -23,7 +23,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
     report: &mut Report,
 ) -> Result<(), LabError> {
     let (mut n, mut ended_before) = (0, 0);
-    while ended_before < DB::CALM {
+    while ended_before < CALM {
         n += 1;
         let world = World::fresh(lab).await?;
         match at(lab, &world, once, n).await? {

@@ -6,7 +6,7 @@ use super::super::lab::Experiment;
 use super::super::report::Report;
 use super::super::scenario::Scenario;
 use super::super::world::{Process, World};
-use super::{Once, Outcome, retry};
+use super::{CALM, Once, Outcome, retry};
 
 /// In one process from the start, and in two from every wait of the first call on.
 pub(super) async fn run<DB: LabDatabase, O>(
@@ -22,7 +22,7 @@ pub(super) async fn run<DB: LabDatabase, O>(
         return Ok(());
     }
     let (mut apart, mut ended_before) = (0, 0);
-    while ended_before < DB::CALM {
+    while ended_before < CALM {
         let world = World::fresh(lab).await?;
         let (one, other) = (world.process().await?, world.process().await?);
         let failure = both(lab, &world, &one, &other, apart).await?;
