@@ -1,6 +1,8 @@
 //! The four jobs of the shop, as a shop's own test suite would have them in the lab.
 
-use idempotent_runtime::testing::{LabError, Report};
+use std::collections::BTreeSet;
+
+use idempotent_runtime::testing::{CutPoint, LabError, Report};
 use idempotent_runtime::{Job, idempotent};
 
 use super::outside::{Failure, Gateway, now, schema};
@@ -106,11 +108,14 @@ async fn provisioned(conn: &mut Conn, signup_id: i64) -> sqlx::Result<Option<boo
     .await
 }
 
-/// Every statement was the last one before a kill, and the waits were not a few.
+/// It was killed at every wait, each statement was the last one before a kill, and the waits were not a
+/// few.
 pub fn passes(name: &str, report: &Report) {
     println!("{name}: {report}");
     report.assert_once();
     assert_eq!(report.statements_never_last(), [""; 0], "{report}");
+    let waits: BTreeSet<usize> = report.cuts().map(CutPoint::wait).collect();
+    assert!(waits.iter().copied().eq(1..=waits.len()), "{waits:?}");
     assert!(report.cut_points() > 8, "{report}");
 }
 

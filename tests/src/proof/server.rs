@@ -110,7 +110,8 @@ impl Server {
     }
 
     /// A folder of its own for temporary tables: a MariaDB that starts removes those of every other
-    /// one from the folder that they share, and a server that misses one crashes.
+    /// one from the folder that they share; a statement that misses its own fails, and one in the
+    /// catalogue has crashed the server.
     fn temporary(&self) -> String {
         format!("--tmpdir={}", self.folder.path().display())
     }
