@@ -9,6 +9,11 @@
 //!   that come twice, workers that are killed, and poison jobs; `-- --naive` does the same to
 //!   handlers written by hand, and `-- --queue URL` puts the queue on PostgreSQL or Redis.
 //! - `checkout_api`: an HTTP API with an `Idempotency-Key`.
+//! - `cargo run --example fulfil`: an order in three steps (reserve, charge, ship), with worker
+//!   processes killed between any two of them, and between an effect and its record. It takes
+//!   `-- --database URL` too.
+//! - `cargo run --example late`: a gateway that forgets keys, an attempt that was left over, and what
+//!   `key_window`, `reconcile` and `store.resolve` do about it.
 //! - `any_database`: a job that is generic over its database.
 //! - `send_welcome_email`, `charge_payment`, `create_invoice` and
 //!   `provision_account`: one job each, run twice, about forty lines.

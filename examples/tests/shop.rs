@@ -1,11 +1,11 @@
-//! Runs the shop as a person would, but smaller.
+//! Runs the shop as a person would, but smaller; and the other programs as they are.
 //!
 //! `cargo test` builds the examples first; with `--test shop` alone, build them
 //! with `cargo build --examples`. `shop_on_servers` does the same where there are servers.
 
 mod common;
 
-use common::{each_effect_once, effects_twice, example, line, says, shop};
+use common::{each_effect_once, each_order_once, effects_twice, example, line, says, shop};
 
 #[test]
 fn every_effect_is_there_exactly_once() {
@@ -49,6 +49,11 @@ fn the_shop_prints_what_the_runtime_measured() {
         last.starts_with("every effect is there exactly once"),
         "{last}"
     );
+}
+
+#[test]
+fn a_retry_goes_on_where_the_killed_worker_stopped() {
+    each_order_once(&[]);
 }
 
 /// What each small program prints, but for what an error is made of.
@@ -99,6 +104,25 @@ fn the_small_programs_say_what_their_comments_say() {
                 "Skipped(Missing)",
             ],
         ),
+        (
+            "late",
+            &[
+                "1. In time",
+                "given ch_1; charges of order 1: 1\n",
+                "2. Too late, and nobody looked",
+                "charges of order 2: 2\n",
+                "3. Too late: `key_window = 24h`",
+                "the retry fails: an unfinished attempt of key `pay_3`",
+                "the retry replays ch_4; charges of order 3: 1\n",
+                "4. Too late again, but the request was lost",
+                "the retry fails: an unfinished attempt of key `pay_4`",
+                "the retry is given ch_5; charges of order 4: 1\n",
+                "5. Too late, with `reconcile`",
+                "answers ch_6; charges of order 5: 1\n",
+                "6. The same, and there is no charge",
+                "the retry is given ch_7; charges of order 6: 1\n",
+            ],
+        ),
     ];
     for (name, outcomes) in cases {
         says(&mut example(name), outcomes);
@@ -119,4 +143,11 @@ fn wrong_input_gives_one_clear_error() {
         assert_eq!(run.status.code(), Some(status), "{errors}");
         assert!(errors.contains(says), "{errors}");
     }
+    let run = example("fulfil")
+        .args(["--database", "oracle://here"])
+        .output();
+    let run = run.expect("the program runs");
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("postgres://"), "{errors}");
 }

@@ -1,4 +1,5 @@
-//! Runs the shop on the servers that the environment names, and sees that nothing is left on them.
+//! Runs the shop and the other programs on the servers that the environment names, and sees that
+//! nothing is left on them.
 //!
 //! On a harness of its own, for only that can report a test as ignored where its server is missing.
 
@@ -9,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use common::{each_effect_once, effects_twice, example, says};
+use common::{each_effect_once, each_order_once, effects_twice, example, says};
 use server::{Kind, Server};
 
 fn main() -> ExitCode {
@@ -21,7 +22,7 @@ fn main() -> ExitCode {
     for (name, kind, variable) in SERVERS {
         let url = std::env::var(variable).ok();
         if url.is_none() {
-            eprintln!("{variable} is not set: the shop's tests on {name} are skipped");
+            eprintln!("{variable} is not set: the programs' tests on {name} are skipped");
             missing = true;
         }
         for (test, run) in TESTS {
@@ -74,7 +75,7 @@ const SERVERS: [(&str, Kind, &str); 2] = [
 
 type Test = fn(&Server);
 
-const TESTS: [(&str, Test); 4] = [
+const TESTS: [(&str, Test); 5] = [
     (
         "every_effect_is_there_exactly_once",
         every_effect_is_there_exactly_once,
@@ -82,6 +83,10 @@ const TESTS: [(&str, Test); 4] = [
     (
         "jobs_without_the_attribute_double_their_effects",
         jobs_without_the_attribute_double_their_effects,
+    ),
+    (
+        "a_retry_goes_on_where_the_killed_worker_stopped",
+        a_retry_goes_on_where_the_killed_worker_stopped,
     ),
     (
         "a_job_is_generic_over_its_database",
@@ -100,6 +105,11 @@ fn every_effect_is_there_exactly_once(server: &Server) {
 
 fn jobs_without_the_attribute_double_their_effects(server: &Server) {
     let said = effects_twice(&["--database", &server.url]);
+    assert!(!server.has(database(&said)), "{said}");
+}
+
+fn a_retry_goes_on_where_the_killed_worker_stopped(server: &Server) {
+    let said = each_order_once(&["--database", &server.url]);
     assert!(!server.has(database(&said)), "{said}");
 }
 

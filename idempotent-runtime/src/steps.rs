@@ -67,7 +67,8 @@ impl<DB: Backend> Job<'_, DB> {
     /// [`Error::StepMismatch`] for a name that is empty, too long or used twice, and where an
     /// earlier attempt recorded a step that this run did not come to (a deploy renamed it: see
     /// [`retire_step`](Self::retire_step)); [`Error::StepAfterTx`] after [`tx`](Self::tx);
-    /// [`Error::LeaseLost`], [`Error::Encode`], [`Error::Decode`], [`Error::Database`].
+    /// [`Error::LeaseLost`], [`Error::Encode`], [`Error::Decode`], [`Error::ResultTooLarge`],
+    /// [`Error::Database`].
     ///
     /// ```
     /// # use idempotent_runtime::{Job, Sqlite};
@@ -94,7 +95,7 @@ impl<DB: Backend> Job<'_, DB> {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
-        let (value, result) = encode(&name, &value)?;
+        let (value, result) = self.encode(&name, &value)?;
         self.record(Step { name, result }).await?;
         Ok(Ok(value))
     }
@@ -143,7 +144,7 @@ impl<DB: Backend> Job<'_, DB> {
                 return Ok(Err(error));
             }
         };
-        let (value, result) = match encode(&name, &value) {
+        let (value, result) = match self.encode(&name, &value) {
             Ok(encoded) => encoded,
             Err(error) => {
                 self.undo_step(tx, (writer, writing)).await?;
@@ -167,7 +168,7 @@ impl<DB: Backend> Job<'_, DB> {
             }
             Ok(Finished::Lost) => return Err(self.lost()),
             Ok(Finished::TooLarge(limit)) => {
-                return Err(self.claim.call.too_large(step.result.len(), limit));
+                return Err(self.too_large(&step.name, step.result.len(), limit));
             }
             Ok(Finished::Escaped) => {
                 tx.distrust();
@@ -312,7 +313,7 @@ impl<DB: Backend> Job<'_, DB> {
                 observe::step_recorded(&claim.call.span, &step.name);
                 Ok(())
             }
-            Finished::TooLarge(limit) => Err(claim.call.too_large(step.result.len(), limit)),
+            Finished::TooLarge(limit) => Err(self.too_large(&step.name, step.result.len(), limit)),
             Finished::Lost | Finished::Escaped => Err(self.lost()),
         }
     }
@@ -338,11 +339,31 @@ impl<DB: Backend> Job<'_, DB> {
             problem: problem.to_owned(),
         }
     }
-}
 
-fn encode<T: Serialize + DeserializeOwned>(name: &str, value: &T) -> Result<(T, Vec<u8>), Error> {
-    codec::round_trip(value).map_err(|problem| Error::Encode {
-        what: format!("the result of step `{name}`"),
-        problem,
-    })
+    /// The value as every replay will give it, and as it is stored.
+    fn encode<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        value: &T,
+    ) -> Result<(T, Vec<u8>), Error> {
+        let (value, result) = codec::round_trip(value).map_err(|problem| Error::Encode {
+            what: format!("the result of step `{name}`"),
+            problem,
+        })?;
+        let limit = self.claim.call.options.result_limit;
+        match result.len() > limit {
+            true => Err(self.too_large(name, result.len(), limit)),
+            false => Ok((value, result)),
+        }
+    }
+
+    /// Names the step by its key.
+    fn too_large(&self, name: &str, size: usize, limit: usize) -> Error {
+        let call = &self.claim.call;
+        Error::ResultTooLarge {
+            key: call.options.show(&self.key().step(name)),
+            size,
+            limit,
+        }
+    }
 }

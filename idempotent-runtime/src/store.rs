@@ -116,8 +116,9 @@ impl<DB: Backend> Store<DB> {
         }
     }
 
-    /// The largest encoded result to store, in bytes: [`DEFAULT_RESULT_LIMIT`] by default. A larger
-    /// one is [`Error::ResultTooLarge`], and nothing of the job is committed.
+    /// The largest encoded result to store, of a job or of a step, in bytes:
+    /// [`DEFAULT_RESULT_LIMIT`] by default. A larger one is [`Error::ResultTooLarge`], and nothing of
+    /// the job, or of the step, is committed.
     #[must_use]
     pub fn result_limit(mut self, bytes: usize) -> Self {
         self.options.result_limit = bytes;

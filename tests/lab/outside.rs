@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use sqlx::{AssertSqlSafe, Pool};
+
+use crate::db::Db;
+
 /// Charges once for each key, and without a key once for each request.
 #[derive(Default)]
 pub struct Gateway {
@@ -52,25 +56,65 @@ pub enum Failure {
     Database(#[from] sqlx::Error),
 }
 
-/// The business tables.
-pub async fn schema(db: &sqlx::SqlitePool) -> sqlx::Result<()> {
-    sqlx::raw_sql(
-        "CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER NOT NULL, paid INTEGER NOT NULL
-             DEFAULT 0, paid_at TEXT);
-         CREATE TABLE payments (order_id INTEGER NOT NULL, receipt TEXT NOT NULL);
-         CREATE TABLE invoices (id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL, month TEXT NOT NULL,
-             UNIQUE (order_id, month));
-         CREATE TABLE loose_invoices (id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL, month TEXT
-             NOT NULL);
-         CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT NOT NULL, welcomed INTEGER NOT NULL
-             DEFAULT 0);
-         CREATE TABLE signups (id INTEGER PRIMARY KEY, email TEXT NOT NULL, account_id INTEGER);
-         CREATE TABLE accounts (id INTEGER PRIMARY KEY, signup_id INTEGER NOT NULL);
-         INSERT INTO orders (id, total) VALUES (41, 100), (42, 4200);
-         INSERT INTO users (id, email) VALUES (7, 'ann@example.com');
-         INSERT INTO signups (id, email) VALUES (3, 'bob@example.com');",
-    )
-    .execute(db)
-    .await
-    .map(drop)
+/// The business tables, and what is in them.
+const TABLES: [(&str, &str); 8] = [
+    (
+        "orders",
+        "CREATE TABLE orders (id BIGINT PRIMARY KEY, total BIGINT NOT NULL, paid BOOLEAN NOT NULL DEFAULT
+             FALSE, paid_at VARCHAR(40));
+         INSERT INTO orders (id, total) VALUES (41, 100), (42, 4200)",
+    ),
+    (
+        "payments",
+        "CREATE TABLE payments (order_id BIGINT NOT NULL, receipt VARCHAR(80) NOT NULL)",
+    ),
+    (
+        "stock",
+        "CREATE TABLE stock (pieces BIGINT NOT NULL); INSERT INTO stock VALUES (10)",
+    ),
+    (
+        "invoices",
+        "CREATE TABLE invoices (id SERIAL, order_id BIGINT NOT NULL, month VARCHAR(20) NOT NULL,
+             UNIQUE (order_id, month))",
+    ),
+    (
+        "loose_invoices",
+        "CREATE TABLE loose_invoices (id SERIAL, order_id BIGINT NOT NULL, month VARCHAR(20) NOT NULL)",
+    ),
+    (
+        "users",
+        "CREATE TABLE users (id BIGINT PRIMARY KEY, email VARCHAR(80) NOT NULL, welcomed BOOLEAN NOT NULL
+             DEFAULT FALSE);
+         INSERT INTO users (id, email) VALUES (7, 'ann@example.com')",
+    ),
+    (
+        "accounts",
+        "CREATE TABLE accounts (id SERIAL, signup_id BIGINT NOT NULL)",
+    ),
+    (
+        "signups",
+        "CREATE TABLE signups (id BIGINT PRIMARY KEY, email VARCHAR(80) NOT NULL, account_id BIGINT,
+             FOREIGN KEY (account_id) REFERENCES accounts (id));
+         INSERT INTO signups (id, email) VALUES (3, 'bob@example.com')",
+    ),
+];
+
+/// Makes those that a job works on: a server takes its time for each, and the lab makes hundreds of
+/// worlds.
+pub async fn schema(db: &Pool<Db>, tables: &[&str]) -> sqlx::Result<()> {
+    for name in tables {
+        let (_, sql) = TABLES
+            .iter()
+            .find(|(table, _)| table == name)
+            .expect("a table of the business");
+        let sql = AssertSqlSafe(sql.replace("SERIAL", crate::SERIAL));
+        sqlx::raw_sql(sql).execute(db).await?;
+    }
+    Ok(())
+}
+
+/// A text that is another one each time.
+pub fn now() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("moment {}", NEXT.fetch_add(1, Ordering::Relaxed))
 }

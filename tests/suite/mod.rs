@@ -22,9 +22,11 @@ mod nesting;
 mod operators;
 mod pools;
 mod processes;
+mod recorded;
 mod results;
 mod retention;
 mod runtimes;
+mod step_names;
 mod steps;
 mod transactions;
 mod unique;
@@ -51,9 +53,11 @@ pub fn cases() -> Vec<Case> {
         operators::cases(),
         pools::cases(),
         processes::cases(),
+        recorded::cases(),
         results::cases(),
         retention::cases(),
         runtimes::cases(),
+        step_names::cases(),
         steps::cases(),
         transactions::cases(),
         unique::cases(),

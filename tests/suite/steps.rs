@@ -99,73 +99,6 @@ async fn a_step_without_a_record_repeats_with_its_key(world: World<Db>) {
     assert_eq!(*seen, ["cut_1/effect", "cut_1/effect"]);
 }
 
-/// One step for each name, and a failure at the end where `fail` says so.
-#[idempotent(key = "named_<n>", ignore(names, fail, retired))]
-async fn named(
-    job: &mut Job<'_, Db>,
-    n: i64,
-    names: &[&str],
-    retired: &[&str],
-    fail: bool,
-) -> Result<usize, Failure> {
-    for name in retired {
-        job.retire_step(*name);
-    }
-    for name in names {
-        job.step(*name, async |_| Ok::<_, Failure>(name.len()))
-            .await??;
-    }
-    if fail {
-        Err(Failure::Refused("asked to"))
-    } else {
-        Ok(names.len())
-    }
-}
-
-fn mismatch(error: &Failure) -> &str {
-    match error.runtime() {
-        Error::StepMismatch { step, .. } => step,
-        other => panic!("{other}"),
-    }
-}
-
-/// 38: a name used twice, an empty one, and a step that a deploy renamed are errors that name it.
-async fn steps_that_cannot_be_told_apart_are_refused_by_name(world: World<Db>) {
-    let error = named(&world.store, 1, &["a", "b", "a"], &[], false)
-        .await
-        .unwrap_err();
-    assert_eq!(mismatch(&error), "a");
-    let error = named(&world.store, 2, &[""], &[], false).await.unwrap_err();
-    assert_eq!(mismatch(&error), "");
-    named(&world.store, 3, &["old", "b"], &[], true)
-        .await
-        .unwrap_err();
-    let renamed = named(&world.store, 3, &["new", "b"], &[], false)
-        .await
-        .unwrap_err();
-    assert_eq!(mismatch(&renamed), "old");
-    let dropped = named(&world.store, 3, &["b"], &[], false)
-        .await
-        .unwrap_err();
-    assert_eq!(mismatch(&dropped), "old");
-    let without_steps = named(&world.store, 3, &[], &[], false).await.unwrap_err();
-    assert_eq!(mismatch(&without_steps), "old");
-    let done = named(&world.store, 3, &["new", "b"], &["old"], false)
-        .await
-        .unwrap_err();
-    assert_eq!(
-        mismatch(&done),
-        "b",
-        "a new step before a recorded one would come out of order"
-    );
-    assert!(
-        named(&world.store, 3, &["b", "new"], &["old"], false)
-            .await
-            .unwrap()
-            .is_performed()
-    );
-}
-
 #[idempotent(key = "late_<n>")]
 async fn step_after_tx(job: &mut Job<'_, Db>, n: i64) -> Result<(), Failure> {
     leave(job.tx().await?, "late").await?;
@@ -205,11 +138,20 @@ async fn steps_in_a_loop_are_named_by_what_it_goes_over(world: World<Db>) {
     assert_eq!(receipts[2].id, "r_loop_3/item-2");
 }
 
+/// So is that of a job with steps of both kinds and a transaction.
+async fn a_job_in_steps_runs_in_a_task_of_its_own(world: World<Db>) {
+    let (store, gateway) = (world.store.clone(), Gateway::default());
+    let done = tokio::spawn(async move { fulfil(store, &gateway, 9, "").await }).await;
+    assert!(done.unwrap().unwrap().is_performed());
+    let effects = (world.effects("reserve").await, world.effects("end").await);
+    assert_eq!(effects, (1, 1));
+}
+
 idempotent_tests::tests!(
     a_retry_goes_on_after_the_last_recorded_step,
     each_step_has_a_key_of_its_own_on_every_attempt,
     a_step_without_a_record_repeats_with_its_key,
-    steps_that_cannot_be_told_apart_are_refused_by_name,
     a_step_after_the_transaction_is_an_error_at_once,
     steps_in_a_loop_are_named_by_what_it_goes_over,
+    a_job_in_steps_runs_in_a_task_of_its_own,
 );

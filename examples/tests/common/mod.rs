@@ -68,6 +68,43 @@ pub fn effects_twice(place: &[&str]) -> String {
     errors.into_owned()
 }
 
+/// Has orders fulfilled by workers that are killed at each place: each has to be reserved, charged,
+/// shipped and closed once, and only what was cut off before its record is asked for again. Gives
+/// what it said on the way.
+pub fn each_order_once(place: &[&str]) -> String {
+    let run = example("fulfil").args(place).output();
+    let run = run.expect("the program runs");
+    let table = String::from_utf8_lossy(&run.stdout);
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{}\n{table}\n{errors}", run.status);
+
+    let places = [
+        ("before the first step", [1, 1], "performed"),
+        ("reserved, not committed", [1, 1], "performed"),
+        ("between reserve and charge", [1, 1], "performed"),
+        ("charged, not recorded", [2, 1], "performed"),
+        ("between charge and ship", [1, 1], "performed"),
+        ("shipped, not recorded", [1, 2], "performed"),
+        ("after the last step", [1, 1], "performed"),
+        ("closed, not committed", [1, 1], "performed"),
+        ("done, nobody told", [1, 1], "replayed"),
+    ];
+    for (place, asked, retry) in places {
+        let counts = [[1; 4].as_slice(), &asked].concat();
+        assert_eq!(line(&table, place), counts, "{place}: {table}");
+        let mut lines = table.lines().filter(|line| line.contains(place));
+        assert!(
+            lines.all(|line| line.trim_end().ends_with(retry)),
+            "{place}: {table}"
+        );
+    }
+    assert!(
+        table.contains("9 pieces off the shelf for 9 orders\none effect each\n"),
+        "{table}"
+    );
+    errors.into_owned()
+}
+
 /// Runs a program that has to end well, and to say this, in this order.
 pub fn says(program: &mut Command, wanted: &[&str]) {
     let run = program.output().expect("the program runs");

@@ -14,9 +14,6 @@ use tracing::Dispatch;
 use super::error::{BoxError, in_words};
 use super::turns::Turns;
 
-/// How long one attempt may take before the lab takes it for one that hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The future of one call of the job.
 pub(super) type Work<'a> = Pin<Box<dyn Future<Output = Result<(), BoxError>> + 'a>>;
 
@@ -34,10 +31,17 @@ pub(super) struct Attempt<'a> {
     number: usize,
     /// Hears the statements, where the database logs them in the task that polls.
     listener: Option<Dispatch>,
+    /// How long it may take before the lab takes it for one that hangs.
+    patience: Duration,
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(work: Work<'a>, turns: Turns, listener: Option<Dispatch>) -> Self {
+    pub(super) fn new(
+        work: Work<'a>,
+        turns: Turns,
+        listener: Option<Dispatch>,
+        patience: Duration,
+    ) -> Self {
         static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         Self {
             work,
@@ -45,11 +49,13 @@ impl<'a> Attempt<'a> {
             turns,
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             listener,
+            patience,
         }
     }
 
     /// Goes on to the `n`-th wait, and leaves it standing there: `None`. Or it ends before.
     pub(super) async fn until_wait(&mut self, n: usize) -> Option<Ended> {
+        let patience = self.patience;
         let going = poll_fn(|cx| {
             if self.waits >= n {
                 return Poll::Ready(None);
@@ -60,17 +66,18 @@ impl<'a> Attempt<'a> {
                 Poll::Pending => Poll::Pending,
             }
         });
-        let stands = timeout(PATIENCE, going).await;
+        let stands = timeout(patience, going).await;
         self.turns.leave(self.number);
-        stands.unwrap_or_else(|_| Some(hangs()))
+        stands.unwrap_or_else(|_| Some(hangs(patience)))
     }
 
     /// Goes on to the end.
     pub(super) async fn until_end(&mut self) -> Ended {
+        let patience = self.patience;
         let going = poll_fn(|cx| self.poll(cx));
-        let ended = timeout(PATIENCE, going).await;
+        let ended = timeout(patience, going).await;
         self.turns.leave(self.number);
-        ended.unwrap_or_else(|_| hangs())
+        ended.unwrap_or_else(|_| hangs(patience))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
@@ -109,8 +116,11 @@ impl Drop for Attempt<'_> {
     }
 }
 
-fn hangs() -> Ended {
-    Err(format!("it did not end within {PATIENCE:?}"))
+fn hangs(patience: Duration) -> Ended {
+    Err(format!(
+        "it did not end within {patience:?}: it waits for what never comes (a message, another task, \
+         a lock that the world holds), or it is slow, and needs a longer `.patience(…)`"
+    ))
 }
 
 /// What `panic!` was given.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::diff::{self, TableDiff};
-use super::report::Scenario;
+use super::scenario::Scenario;
 use super::trials::{AtCut, Once};
 use super::world::State;
 

@@ -144,6 +144,12 @@ impl fmt::Display for TableDiff {
     }
 }
 
+/// What is seen of the outside at two looks, where it differs.
+pub(super) fn outside_twice(first: &dyn Seen, second: &dyn Seen) -> Option<String> {
+    (!first.same(second))
+        .then(|| format!("  first:  {}\n  second: {}", short(first), short(second)))
+}
+
 /// What is seen of the outside, where it differs.
 pub(super) fn outside(once: &dyn Seen, here: &dyn Seen) -> Option<String> {
     (!once.same(here)).then(|| {

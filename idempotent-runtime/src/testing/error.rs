@@ -17,7 +17,15 @@ pub enum LabError {
     #[error("the world could not be made")]
     World(#[source] BoxError),
 
-    /// One undisturbed run of the job did not succeed, so there is nothing to compare with.
+    /// The `world` closure made a world before, and failed at another one.
+    #[error(
+        "a world was made, and another one could not be: what outlives a world (a port, a file, a \
+         `static`) is in the way of the next; make it anew in the closure of `.world(…)`"
+    )]
+    WorldAgain(#[source] BoxError),
+
+    /// One undisturbed run of the job did not succeed, so there is nothing to compare with; the first
+    /// one, or a later one.
     #[error("the job does not even succeed alone, in a fresh world, with nothing cut off: {0}")]
     Job(String),
 
@@ -36,14 +44,23 @@ pub enum LabError {
     )]
     NotReproducible(String),
 
+    /// What is observed changes by itself.
+    #[error(
+        "`.observe(…)` shows another thing when it is asked twice with nothing done in between, so a \
+         difference would prove nothing; let it count what the job has done outside, without times and \
+         counters of its own, and let nothing in the world go on by itself:\n{0}"
+    )]
+    ObserveChanges(String),
+
     /// A column that `ignore_columns` names does not exist.
     #[error("`.ignore_columns([…])` names `{0}`, and no table of the world has such a column")]
     NoSuchColumn(String),
 
-    /// A cut attempt still holds connections: something that outlives it has them.
+    /// An attempt that is over still holds connections: something that outlives it has them.
     #[error(
-        "a connection of an attempt that was cut off was not given back: a task that the job spawned, \
-         or something in the world, still holds it, and would have died with the process"
+        "a connection of an attempt that has ended, or was cut off, was not given back: a task that the \
+         job spawned, or something in the world, still holds it, and would have died with the process; \
+         await it in the job, or keep it out of the lab"
     )]
     ConnectionKept,
 

@@ -1,9 +1,11 @@
 //! What a user says: the database, the world, the job, and what to look at.
 
+use std::cell::Cell;
 use std::fmt::{self, Debug};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::time::Duration;
 
 use sqlx::Pool;
 
@@ -16,6 +18,9 @@ use super::snapshot::Ignored;
 use super::trials;
 use super::world::Process;
 use crate::store::Store;
+
+/// How long a call may take, where nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A laboratory that finds jobs that are not safe to run again; see the [module](super).
 ///
@@ -40,7 +45,8 @@ impl Lab<sqlx::Postgres> {
     /// (`CREATEDB`).
     #[must_use]
     pub fn postgres(url: impl Into<String>) -> Self {
-        Self { place: url.into() }
+        let place = super::database::PgServer::at(url.into());
+        Self { place }
     }
 }
 
@@ -105,6 +111,8 @@ impl<'l, DB: LabDatabase, O> Setting<'l, DB, O> {
             job: Box::new(Call(job, PhantomData)),
             observe: Box::new(|_| Box::new(())),
             ignored: Ignored::default(),
+            patience: PATIENCE,
+            made_one: Cell::new(false),
         }
     }
 }
@@ -119,6 +127,9 @@ pub struct Experiment<'l, DB: LabDatabase, O> {
     job: Box<dyn StartJob<DB, O> + 'l>,
     observe: Observe<'l, O>,
     pub(super) ignored: Ignored,
+    pub(super) patience: Duration,
+    /// Whether a world was made already.
+    pub(super) made_one: Cell<bool>,
 }
 
 impl<'l, DB: LabDatabase, O> Experiment<'l, DB, O> {
@@ -142,6 +153,14 @@ impl<'l, DB: LabDatabase, O> Experiment<'l, DB, O> {
         self
     }
 
+    /// How long one call of the job may take before the lab takes it for one that hangs: 60 seconds
+    /// where nothing is said.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Runs all trials. They take a few seconds for a job of a dozen statements: every one of its
     /// waits is cut several times, each time in a world of its own.
     ///
@@ -149,14 +168,18 @@ impl<'l, DB: LabDatabase, O> Experiment<'l, DB, O> {
     ///
     /// [`LabError`] where the job could not be judged. What is wrong with the job is in the report.
     pub async fn run(self) -> Result<Report, LabError> {
-        trials::run(&self).await
+        let report = trials::run(&self).await?;
+        DB::clear(&self.place)
+            .await
+            .map_err(LabError::database("taking the databases away"))?;
+        Ok(report)
     }
 
     /// Starts a call of the job in a process.
     pub(super) fn attempt<'a>(&'a self, process: &Process<DB>, outside: &'a O) -> Attempt<'a> {
         let work = self.job.start(process.store.clone(), outside);
         let listener = DB::LOGS_IN_TASK.then(|| process.statements.listener(None));
-        Attempt::new(work, process.turns.clone(), listener)
+        Attempt::new(work, process.turns.clone(), listener, self.patience)
     }
 
     pub(super) fn seen(&self, outside: &O) -> Box<dyn Seen> {

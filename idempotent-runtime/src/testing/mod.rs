@@ -6,7 +6,10 @@ mod database;
 mod diff;
 mod error;
 mod lab;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod relay;
 mod report;
+mod scenario;
 mod seen;
 mod snapshot;
 mod statements;
@@ -18,4 +21,5 @@ pub use cause::Cause;
 pub use database::LabDatabase;
 pub use error::{BoxError, LabError};
 pub use lab::{Experiment, Lab, Setting};
-pub use report::{CutPoint, Difference, Report, Scenario};
+pub use report::{Difference, Report};
+pub use scenario::{CutPoint, Scenario};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::cause::Cause;
+use super::scenario::{CutPoint, Scenario};
 
 /// What the trials of a job came to.
 ///
@@ -79,8 +80,13 @@ impl Report {
         self.killed.len()
     }
 
-    /// The statements of one run after which it was never cut off: `BEGIN` and `COMMIT` are not
-    /// among them, for sqlx does not log them.
+    /// The same, one by one, by their waits.
+    pub fn cuts(&self) -> impl Iterator<Item = &CutPoint> {
+        self.killed.iter()
+    }
+
+    /// The statements of one run after which it was never cut off. What begins or ends a transaction
+    /// is not among them: sqlx does not log all of it.
     #[must_use]
     pub fn statements_never_last(&self) -> Vec<&str> {
         let mut last: BTreeMap<&str, usize> = BTreeMap::new();
@@ -88,7 +94,9 @@ impl Report {
             *last.entry(point.statement().unwrap_or("")).or_default() += 1;
         }
         let statements = self.statements.iter().map(String::as_str);
-        statements.filter(|sql| !last.contains_key(sql)).collect()
+        statements
+            .filter(|sql| !last.contains_key(sql) && !ends_or_begins(sql))
+            .collect()
     }
 
     /// Passes where every trial left what one run leaves.
@@ -124,6 +132,20 @@ impl fmt::Display for Report {
     }
 }
 
+/// A statement about a transaction, and not in it.
+fn ends_or_begins(sql: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "BEGIN",
+        "START",
+        "COMMIT",
+        "ROLLBACK",
+        "SAVEPOINT",
+        "RELEASE",
+    ];
+    let first = sql.split_whitespace().next().unwrap_or_default();
+    WORDS.iter().any(|word| first.eq_ignore_ascii_case(word))
+}
+
 /// "once", "12 times".
 struct Times(usize);
 
@@ -133,110 +155,6 @@ impl fmt::Display for Times {
             0 => f.write_str("never"),
             1 => f.write_str("once"),
             n => write!(f, "{n} times"),
-        }
-    }
-}
-
-/// Where an attempt was left standing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CutPoint {
-    wait: usize,
-    statement: Option<String>,
-}
-
-impl CutPoint {
-    pub(super) fn new(wait: usize, statement: Option<String>) -> Self {
-        Self { wait, statement }
-    }
-
-    /// At which of its waits (the `n`-th `Poll::Pending` of the job's future), from 1.
-    #[must_use]
-    pub fn wait(&self) -> usize {
-        self.wait
-    }
-
-    /// The last statement that had run; the ledger's are among them.
-    #[must_use]
-    pub fn statement(&self) -> Option<&str> {
-        self.statement.as_deref()
-    }
-}
-
-impl fmt::Display for CutPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let th = match (self.wait % 10, self.wait % 100) {
-            (1, n) if n != 11 => "st",
-            (2, n) if n != 12 => "nd",
-            (3, n) if n != 13 => "rd",
-            _ => "th",
-        };
-        write!(f, "its {}{th} wait, ", self.wait)?;
-        match &self.statement {
-            Some(sql) => write!(f, "after\n     {}", shortened(sql)),
-            None => f.write_str("before any statement"),
-        }
-    }
-}
-
-/// A statement as far as it tells where the job was.
-fn shortened(sql: &str) -> String {
-    const LENGTH: usize = 150;
-    match sql.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{} …", &sql[..end]),
-        None => sql.to_owned(),
-    }
-}
-
-/// What was done to the job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Scenario {
-    /// Called once more after it was done.
-    Again,
-    /// Its process killed there; another one retried when the lease was over.
-    Killed(CutPoint),
-    /// Its future dropped there; the call was made again on the same store.
-    Dropped(CutPoint),
-    /// Two calls at once.
-    Together {
-        /// The wait of the first call at which the second began.
-        apart: usize,
-        /// Whether on one store, or each on its own as in two processes.
-        one_store: bool,
-    },
-    /// Left standing there until its lease was over and another attempt was done; then it went on.
-    Stalled(CutPoint),
-}
-
-impl fmt::Display for Scenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Again => f.write_str("called once more after it was done"),
-            Self::Killed(at) => write!(f, "killed at {at}\n   and retried by another process"),
-            Self::Dropped(at) => {
-                write!(
-                    f,
-                    "its future dropped at {at}\n   and called again on the same store"
-                )
-            }
-            Self::Together { apart, one_store } => {
-                let place = if *one_store {
-                    "on one store"
-                } else {
-                    "in two processes"
-                };
-                match apart {
-                    0 => write!(f, "called twice at once, {place}"),
-                    _ => write!(
-                        f,
-                        "called twice at once, {place}, the second time at wait {apart} of the first"
-                    ),
-                }
-            }
-            Self::Stalled(at) => write!(
-                f,
-                "stopped at {at}\n   until its lease was over and another attempt was done; then it went on"
-            ),
         }
     }
 }

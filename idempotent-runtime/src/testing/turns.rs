@@ -3,7 +3,7 @@
 //! SQLite answers from threads of its own, often before the job's future has finished the poll in
 //! which it asked: then there is no wait to cut at, and the next run has one. So the threads hold an
 //! answer back while the future is being polled, or has been woken and is about to be: it then waits
-//! for every answer.
+//! for every answer. What a server answers is held back by the `relay`.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Wake, Waker};
@@ -21,6 +21,9 @@ pub struct Turns(Arc<Shared>);
 struct Shared {
     attempts: Mutex<Vec<Turn>>,
     passed: Condvar,
+    /// The same, for tasks.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    told: tokio::sync::Notify,
 }
 
 #[derive(Debug)]
@@ -68,13 +71,20 @@ impl Turns {
                 woken: false,
             }),
         }
+        drop(attempts);
+        self.pass();
+    }
+
+    fn pass(&self) {
         self.0.passed.notify_all();
+        #[cfg(any(feature = "postgres", feature = "mysql"))]
+        self.0.told.notify_waiters();
     }
 
     /// A future is not polled any more, or not for now: nobody waits for it.
     pub(super) fn leave(&self, attempt: usize) {
         self.lock().retain(|turn| turn.attempt != attempt);
-        self.0.passed.notify_all();
+        self.pass();
     }
 
     fn woken(&self, attempt: usize) {
@@ -86,8 +96,7 @@ impl Turns {
 
     /// Waits in a database thread until every future waits.
     pub(super) fn wait(&self) {
-        let at_work =
-            |attempts: &mut Vec<Turn>| attempts.iter().any(|turn| turn.polled || turn.woken);
+        let at_work = |attempts: &mut Vec<Turn>| at_work(attempts);
         let attempts = self.lock();
         // Late or not, the thread goes on.
         drop(
@@ -95,6 +104,31 @@ impl Turns {
                 .passed
                 .wait_timeout_while(attempts, PATIENCE, at_work),
         );
+    }
+}
+
+fn at_work(attempts: &[Turn]) -> bool {
+    attempts.iter().any(|turn| turn.polled || turn.woken)
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl Turns {
+    /// Waits in a task until every future waits.
+    pub(super) async fn quiet(&self) {
+        let quiet = async {
+            loop {
+                let told = self.0.told.notified();
+                tokio::pin!(told);
+                // From here on nothing is missed.
+                told.as_mut().enable();
+                if !at_work(&self.lock()) {
+                    return;
+                }
+                told.await;
+            }
+        };
+        // Late or not, the answer goes on.
+        let _ = tokio::time::timeout(PATIENCE, quiet).await;
     }
 }
 

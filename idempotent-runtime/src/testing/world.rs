@@ -6,7 +6,7 @@ use sqlx::Pool;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::database::LabDatabase;
+use super::database::{Between, Ears, LabDatabase};
 use super::error::LabError;
 use super::lab::Experiment;
 use super::seen::Seen;
@@ -21,15 +21,18 @@ const CONNECTIONS: u32 = 8;
 /// How long the lab itself waits for a lock before it takes it that an attempt holds it.
 const LOCKED: Duration = Duration::from_millis(20);
 
-/// How long a cut attempt's connections may take to come back.
+/// How long an attempt's connections may take to come back, where the lab's patience is not shorter.
 const RETURN: Duration = Duration::from_secs(10);
 
 /// A fresh database, and an outside.
 pub(super) struct World<DB: LabDatabase, O> {
-    made: DB::Made,
     /// The lab's own way in, beside the processes that run the job.
     pool: Pool<DB>,
     pub(super) outside: O,
+    /// How long connections may take to come back.
+    patience: Duration,
+    /// The last to go.
+    made: DB::Made,
 }
 
 /// What there is in a world: its business tables, and what is observed.
@@ -54,24 +57,31 @@ impl<DB: LabDatabase, O> World<DB, O> {
         let pool = DB::open(&made, 1, LOCKED, None)
             .await
             .map_err(LabError::database("opening a database"))?;
-        let outside = lab.world.make(&pool).await.map_err(LabError::World)?;
+        let outside = lab.world.make(&pool).await;
+        let outside = outside.map_err(|error| match lab.made_one.get() {
+            false => LabError::World(error),
+            true => LabError::WorldAgain(error),
+        })?;
+        lab.made_one.set(true);
         Store::new(pool.clone())
             .migrate()
             .await
             .map_err(LabError::database("installing the ledger"))?;
         Ok(Self {
-            made,
             pool,
             outside,
+            patience: lab.patience.min(RETURN),
+            made,
         })
     }
 
     /// Starts a process on it: a store of its own.
     pub(super) async fn process(&self) -> Result<Process<DB>, LabError> {
-        let statements = Statements::default();
-        let turns = Turns::default();
-        let listening = Some((&statements, &turns));
-        let pool = DB::open(&self.made, CONNECTIONS, WRITER_WAIT, listening)
+        let mut ears = Ears::default();
+        ears.between = DB::between(&self.made, &ears.turns)
+            .await
+            .map_err(LabError::database("opening a way to the server"))?;
+        let pool = DB::open(&self.made, CONNECTIONS, WRITER_WAIT, Some(&ears))
             .await
             .map_err(LabError::database("opening a store"))?;
         let mut open = Vec::with_capacity(DB::OPEN);
@@ -86,8 +96,10 @@ impl<DB: LabDatabase, O> World<DB, O> {
         }
         Ok(Process {
             store: Store::new(pool),
-            statements,
-            turns,
+            statements: ears.statements,
+            turns: ears.turns,
+            between: ears.between,
+            patience: self.patience,
         })
     }
 
@@ -101,7 +113,7 @@ impl<DB: LabDatabase, O> World<DB, O> {
 
     /// The same when no attempt is at work: a lock is only held until what was cut off is undone.
     pub(super) async fn end_all_leases(&self) -> Result<(), LabError> {
-        let deadline = Instant::now() + RETURN;
+        let deadline = Instant::now() + self.patience;
         while self.end_leases().await?.is_none() {
             if Instant::now() > deadline {
                 return Err(LabError::ConnectionKept);
@@ -143,6 +155,8 @@ pub(super) struct Process<DB: LabDatabase> {
     pub(super) store: Store<DB>,
     pub(super) statements: Statements,
     pub(super) turns: Turns,
+    between: Between,
+    patience: Duration,
 }
 
 impl<DB: LabDatabase> Process<DB> {
@@ -152,10 +166,12 @@ impl<DB: LabDatabase> Process<DB> {
         self.store.crash();
     }
 
-    /// Ends it: all its connections are closed when this returns.
+    /// Ends it: all its connections are closed when this returns, and what was sent on them is done.
     pub(super) async fn end(self) -> Result<(), LabError> {
-        timeout(RETURN, self.store.close())
+        timeout(self.patience, self.store.close())
             .await
-            .map_err(|_| LabError::ConnectionKept)
+            .map_err(|_| LabError::ConnectionKept)?;
+        self.between.end().await;
+        Ok(())
     }
 }

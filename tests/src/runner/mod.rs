@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use tokio::runtime::Builder;
 
 use crate::need::Need;
 
@@ -31,13 +32,25 @@ pub fn needing(need: Need, mut cases: Vec<Case>) -> Vec<Case> {
 
 /// Runs the cases. `server` is the variable that has to be set for them to run, if any.
 #[must_use]
-pub fn main(server: Option<&'static str>, mut cases: Vec<Case>) -> ExitCode {
-    let mut checks = Vec::new();
-    if let Some(server) = server {
-        cases = needing(Need::Server(server), cases);
-        checks = checks::of_what_is_missing(server, cases.len());
-    }
+pub fn main(server: Option<&'static str>, cases: Vec<Case>) -> ExitCode {
+    let (cases, checks) = on_server(server, cases);
     run(cases, checks)
+}
+
+/// The same, each on a runtime of one thread, as `#[tokio::test]` makes it.
+#[must_use]
+pub fn main_on_one_thread(server: Option<&'static str>, cases: Vec<Case>) -> ExitCode {
+    let (cases, checks) = on_server(server, cases);
+    run_on(Builder::new_current_thread, cases, checks)
+}
+
+fn on_server(server: Option<&'static str>, cases: Vec<Case>) -> (Vec<Case>, Vec<Trial>) {
+    let Some(server) = server else {
+        return (cases, Vec::new());
+    };
+    let cases = needing(Need::Server(server), cases);
+    let checks = checks::of_what_is_missing(server, cases.len());
+    (cases, checks)
 }
 
 /// The same for the behaviour suite, whose tests are the same on each database.
@@ -47,17 +60,23 @@ pub fn suite(database: &'static str, server: Option<&'static str>, cases: Vec<Ca
     eprintln!("the suite on {database}: {} tests", cases.len());
     let names: Vec<_> = cases.iter().map(|case| case.name.clone()).collect();
     let mut checks = vec![checks::of_the_list(database, names)];
-    let mut cases = cases;
-    if let Some(server) = server {
-        cases = needing(Need::Server(server), cases);
-        checks.extend(checks::of_what_is_missing(server, cases.len()));
-    }
+    let (cases, of_server) = on_server(server, cases);
+    checks.extend(of_server);
     run(cases, checks)
 }
 
 /// Runs cases, and `trials` that need nothing. Under `CI=true` whatever is missing is a failure.
 #[must_use]
 pub fn run(cases: Vec<Case>, trials: Vec<Trial>) -> ExitCode {
+    let runtime = || {
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(4);
+        runtime
+    };
+    run_on(runtime, cases, trials)
+}
+
+fn run_on(runtime: fn() -> Builder, cases: Vec<Case>, trials: Vec<Trial>) -> ExitCode {
     let mut missing: Vec<_> = cases
         .iter()
         .flat_map(|case| &case.needs)
@@ -77,11 +96,7 @@ pub fn run(cases: Vec<Case>, trials: Vec<Trial>) -> ExitCode {
             if let Some(reason) = case.needs.iter().find_map(Need::missing) {
                 return Ok(Completion::ignored_with(reason));
             }
-            tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(4)
-                .enable_all()
-                .build()?
-                .block_on((case.run)());
+            runtime().enable_all().build()?.block_on((case.run)());
             Ok(Completion::Completed)
         })
     });

@@ -70,10 +70,15 @@ fn tests_in(path: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The tests of one file: those of a list `tests!(…)` or `cases!(…)`, or the functions below `#[test]`.
+/// The tests of one file: those of a list `tests!(…)`, `cases!(…)` or `list!(…)`, or the functions
+/// below `#[test]`.
 fn tests_of(path: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(path).expect("a source");
-    let lists = ["idempotent_tests::tests!(", "idempotent_tests::cases!("];
+    let lists = [
+        "idempotent_tests::tests!(",
+        "idempotent_tests::cases!(",
+        "super::list!(",
+    ];
     let lists = lists.iter().flat_map(|begin| text.split(begin).skip(1));
     let listed = lists.flat_map(|list| {
         let list = list.split(')').next().unwrap_or_default();

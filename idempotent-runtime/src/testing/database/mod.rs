@@ -7,11 +7,16 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub(super) use postgres::Server as PgServer;
+
 use std::future::Future;
 use std::time::Duration;
 
 use sqlx::Pool;
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use super::relay::Relay;
 use super::statements::Statements;
 use super::turns::Turns;
 use crate::dialect::Backend;
@@ -44,16 +49,26 @@ pub trait Bench: Backend {
     /// Makes an empty database.
     fn make(place: &Self::Place) -> impl Future<Output = sqlx::Result<Self::Made>>;
 
-    /// Takes it away.
+    /// Takes it away, or empties it to be made again.
     fn unmake(made: Self::Made) -> impl Future<Output = sqlx::Result<()>>;
 
+    /// Takes away what was emptied only.
+    fn clear(_: &Self::Place) -> impl Future<Output = sqlx::Result<()>> {
+        async { Ok(()) }
+    }
+
+    /// What stands between a process and the server, if there is one.
+    fn between(_: &Self::Made, _: &Turns) -> impl Future<Output = std::io::Result<Between>> {
+        async { Ok(Between::default()) }
+    }
+
     /// Opens a pool of so many connections on it, each of which waits so long for a lock. What they
-    /// run is heard, and threads of theirs take turns with the attempts.
+    /// run in a process is heard, and their answers take turns with the attempts.
     fn open(
         made: &Self::Made,
         connections: u32,
         lock_wait: Duration,
-        process: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> impl Future<Output = sqlx::Result<Pool<Self>>>;
 
     /// The columns of all tables, in the order of the catalogue; without what the database itself
@@ -74,6 +89,43 @@ pub trait Bench: Backend {
     ) -> impl Future<Output = sqlx::Result<Option<u64>>>;
 }
 
+/// What listens to a process's connections.
+#[derive(Debug, Default)]
+pub struct Ears {
+    pub(super) statements: Statements,
+    pub(super) turns: Turns,
+    pub(super) between: Between,
+}
+
+/// A relay, where a server can be reached through one: not over a socket of the file system, and not
+/// where its certificate has to name it.
+#[derive(Debug, Default)]
+pub struct Between {
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    relay: Option<Relay>,
+}
+
+impl Between {
+    /// Waits until the server has done all that was sent.
+    pub(super) async fn end(self) {
+        #[cfg(any(feature = "postgres", feature = "mysql"))]
+        if let Some(relay) = self.relay {
+            relay.end().await;
+        }
+    }
+
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    async fn relay(host: &str, port: u16, turns: &Turns) -> std::io::Result<Self> {
+        let relay = Relay::to(host, port, turns).await?;
+        Ok(Self { relay: Some(relay) })
+    }
+
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    fn port(&self) -> Option<u16> {
+        self.relay.as_ref().map(Relay::port)
+    }
+}
+
 /// A column of the catalogue.
 #[derive(Debug)]
 pub struct Column {
@@ -92,6 +144,25 @@ pub struct Column {
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Runs it to its end on a thread of its own, for where nothing can be awaited: what a failed or
+/// panicking lab has made on a server is taken away by destructors.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn on_a_thread(work: impl Future<Output = sqlx::Result<()>> + Send + 'static) {
+    /// A lock in its way is held by this very thread, and will not go.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        // The error that led here is told; what is left has the lab's name.
+        if let Ok(runtime) = runtime {
+            let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, work).await });
+        }
+    });
+    let _ = thread.join();
 }
 
 /// A name for a database that no other world has.

@@ -3,21 +3,21 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySql, Row};
 
-use super::{Bench, Column, LabDatabase, fresh_name};
+use super::{Bench, Between, Column, Ears, LabDatabase, fresh_name, on_a_thread};
 use crate::dialect::{Dialect, Fault};
-use crate::testing::statements::Statements;
 use crate::testing::turns::Turns;
 
 impl LabDatabase for MySql {}
 
-/// A database on a server.
+/// A database on a server, which goes with this.
 #[derive(Debug)]
 pub struct Made {
     server: MySqlConnectOptions,
     name: String,
+    gone: bool,
 }
 
 impl Bench for MySql {
@@ -37,22 +37,37 @@ impl Bench for MySql {
         let made = Made {
             server: MySqlConnectOptions::from_str(url)?,
             name: fresh_name()?,
+            gone: false,
         };
-        made.on_server(format!("CREATE DATABASE {}", made.name))
-            .await?;
+        let sql = format!("CREATE DATABASE {}", made.name);
+        on_server(&made.server, sql).await?;
         Ok(made)
     }
 
-    async fn unmake(made: Made) -> sqlx::Result<()> {
-        made.on_server(format!("DROP DATABASE {}", made.name)).await
+    async fn unmake(mut made: Made) -> sqlx::Result<()> {
+        made.gone = true;
+        on_server(&made.server, made.removal()).await
+    }
+
+    async fn between(made: &Made, turns: &Turns) -> std::io::Result<Between> {
+        let server = &made.server;
+        let named = matches!(server.get_ssl_mode(), MySqlSslMode::VerifyIdentity);
+        if server.get_socket().is_some() || named {
+            return Ok(Between::default());
+        }
+        Between::relay(server.get_host(), server.get_port(), turns).await
     }
 
     async fn open(
         made: &Made,
         connections: u32,
         lock_wait: Duration,
-        _: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> sqlx::Result<MySqlPool> {
+        let mut options = made.server.clone().database(&made.name);
+        if let Some(port) = process.and_then(|ears| ears.between.port()) {
+            options = options.host("127.0.0.1").port(port);
+        }
         // In whole seconds here, and MySQL knows no zero.
         let seconds = lock_wait.as_secs().max(1);
         MySqlPoolOptions::new()
@@ -67,39 +82,62 @@ impl Bench for MySql {
                         .map(drop)
                 })
             })
-            .connect_with(made.server.clone().database(&made.name))
+            .connect_with(options)
             .await
     }
 
     async fn columns(pool: &MySqlPool) -> sqlx::Result<Vec<Column>> {
-        // `AUTO_INCREMENT` keeps its numbers through a rollback; what refers to such a column holds
-        // the same numbers.
-        let columns: Vec<(String, String, String, i64)> = sqlx::query_as(
-            "SELECT CONVERT(c.table_name USING utf8mb4), CONVERT(c.column_name USING utf8mb4), \
-                    CONVERT(c.data_type USING utf8mb4), \
-                    c.extra LIKE '%auto_increment%' OR EXISTS ( \
-                      SELECT 1 FROM information_schema.key_column_usage AS f \
-                        JOIN information_schema.columns AS n ON n.table_schema = f.table_schema \
-                         AND n.table_name = f.referenced_table_name \
-                         AND n.column_name = f.referenced_column_name \
-                       WHERE f.table_schema = c.table_schema AND f.table_name = c.table_name \
-                         AND f.column_name = c.column_name AND n.extra LIKE '%auto_increment%') \
-               FROM information_schema.columns AS c \
-               JOIN information_schema.tables AS t \
-                 ON t.table_schema = c.table_schema AND t.table_name = c.table_name \
-              WHERE c.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' \
-              ORDER BY c.table_name, c.ordinal_position",
+        // The catalogue's tables are made up at each question, from all databases where the question
+        // does not name one: three plain ones, about this one, are answered at once.
+        let options = pool.connect_options();
+        let database = options.get_database().unwrap_or_default();
+        let catalogue: Vec<(String, String, String, i64)> = sqlx::query_as(
+            "SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4), \
+                    CONVERT(data_type USING utf8mb4), extra LIKE '%auto_increment%' \
+               FROM information_schema.columns WHERE table_schema = ? \
+              ORDER BY table_name, ordinal_position",
         )
+        .bind(database)
         .fetch_all(pool)
         .await?;
-        let columns = columns
-            .into_iter()
-            .map(|(table, name, data_type, numbered)| Column {
-                from: quoted(&table),
-                literal: literal(&name, &data_type),
-                numbered: numbered != 0,
-                table,
-                name,
+        let tables: Vec<String> = sqlx::query_scalar(
+            "SELECT CONVERT(table_name USING utf8mb4) FROM information_schema.tables \
+              WHERE table_schema = ? AND table_type = 'BASE TABLE'",
+        )
+        .bind(database)
+        .fetch_all(pool)
+        .await?;
+        let references: Vec<(String, String, String, String)> = sqlx::query_as(
+            "SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4), \
+                    CONVERT(referenced_table_name USING utf8mb4), \
+                    CONVERT(referenced_column_name USING utf8mb4) \
+               FROM information_schema.key_column_usage \
+              WHERE table_schema = ? AND referenced_table_schema = table_schema",
+        )
+        .bind(database)
+        .fetch_all(pool)
+        .await?;
+        // `AUTO_INCREMENT` keeps its numbers through a rollback; what refers to such a column holds
+        // the same numbers.
+        let counts = |table: &str, name: &str| {
+            let mut own = catalogue.iter().filter(|column| column.3 != 0);
+            own.any(|column| column.0 == table && column.1 == name)
+        };
+        let refers = |table: &str, name: &str| {
+            let mut own = references
+                .iter()
+                .filter(|from| from.0 == table && from.1 == name);
+            own.any(|(_, _, to, column)| counts(to, column))
+        };
+        let columns = catalogue
+            .iter()
+            .filter(|(table, ..)| tables.contains(table))
+            .map(|(table, name, data_type, _)| Column {
+                from: quoted(table),
+                literal: literal(name, data_type),
+                numbered: counts(table, name) || refers(table, name),
+                table: table.clone(),
+                name: name.clone(),
             });
         Ok(columns.collect())
     }
@@ -121,24 +159,49 @@ impl Bench for MySql {
 }
 
 impl Made {
-    /// Runs a statement beside the database.
-    async fn on_server(&self, sql: String) -> sqlx::Result<()> {
-        let mut conn = self.server.connect().await?;
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut conn).await?;
-        conn.close().await
+    fn removal(&self) -> String {
+        format!("DROP DATABASE IF EXISTS {}", self.name)
     }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if !self.gone {
+            let (server, removal) = (self.server.clone(), self.removal());
+            on_a_thread(async move { on_server(&server, removal).await });
+        }
+    }
+}
+
+/// Runs a statement beside the databases.
+async fn on_server(server: &MySqlConnectOptions, sql: String) -> sqlx::Result<()> {
+    let mut conn = server.connect().await?;
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut conn).await?;
+    conn.close().await
 }
 
 fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// Bytes in hexadecimal, for they may be no text; everything else as text.
+/// Bytes in hexadecimal, for they may be no text; numbers as they are; everything else as text.
 fn literal(name: &str, data_type: &str) -> String {
+    const NUMBERS: [&str; 8] = [
+        "tinyint",
+        "smallint",
+        "mediumint",
+        "int",
+        "bigint",
+        "decimal",
+        "float",
+        "double",
+    ];
     let name = quoted(name);
     let bytes = data_type.contains("blob") || data_type.contains("binary") || data_type == "bit";
     if bytes {
         format!("COALESCE(CONCAT('0x', HEX({name})), 'NULL')")
+    } else if NUMBERS.contains(&data_type) {
+        format!("COALESCE(CONVERT({name} USING utf8mb4), 'NULL')")
     } else {
         format!("QUOTE(CONVERT({name} USING utf8mb4))")
     }

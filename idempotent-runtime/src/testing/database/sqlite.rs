@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use tracing::Dispatch;
 use tracing::dispatcher::DefaultGuard;
 
-use super::{Bench, Column, LabDatabase, quoted};
+use super::{Bench, Column, Ears, LabDatabase, quoted};
 use crate::dialect::{Dialect, Fault};
-use crate::testing::statements::{LISTEN, Statements};
+use crate::testing::statements::LISTEN;
 use crate::testing::turns::Turns;
 
 impl LabDatabase for Sqlite {}
@@ -43,7 +43,7 @@ impl Bench for Sqlite {
         folder: &TempDir,
         connections: u32,
         lock_wait: Duration,
-        process: Option<(&Statements, &Turns)>,
+        process: Option<&Ears>,
     ) -> sqlx::Result<SqlitePool> {
         let options = SqliteConnectOptions::new()
             .filename(folder.path().join("world.db"))
@@ -56,7 +56,10 @@ impl Bench for Sqlite {
         let pool = SqlitePoolOptions::new()
             .max_connections(connections)
             .test_before_acquire(false);
-        let Some((statements, turns)) = process else {
+        let Some(Ears {
+            statements, turns, ..
+        }) = process
+        else {
             return pool.connect_with(options).await;
         };
         let (listener, turns) = (statements.listener(Some(turns)), turns.clone());

@@ -3,7 +3,8 @@
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::Scenario;
 use super::super::world::World;
 use super::{Once, Outcome, retry};
 

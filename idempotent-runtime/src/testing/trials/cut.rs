@@ -3,7 +3,8 @@
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{CutPoint, Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
 use super::{AtCut, CALM, Once, Outcome, retry};
 
@@ -71,10 +72,10 @@ async fn at<DB: LabDatabase, O>(
     let process = world.process().await?;
     let statements = process.statements.clone();
     let mut attempt = lab.attempt(&process, &world.outside);
-    if attempt.until_wait(n).await.is_some() {
+    if let Some(ended) = attempt.until_wait(n).await {
         drop(attempt);
         process.end().await?;
-        return Ok(None);
+        return ended.map(|()| None).map_err(LabError::Job);
     }
     if how == How::Killed {
         process.crash();

@@ -46,9 +46,14 @@ async fn alone<DB: LabDatabase, O>(
     let statements = process.statements.clone();
     process.end().await?;
     ended.map_err(LabError::Job)?;
+    let after = world.state(lab).await?;
+    let seen_again = lab.seen(&world.outside);
+    if let Some(difference) = diff::outside_twice(&*after.seen, &*seen_again) {
+        return Err(LabError::ObserveChanges(difference));
+    }
     let once = Once {
         before,
-        after: world.state(lab).await?,
+        after,
         keys: world.keys().await?,
         statements: statements.all(),
     };

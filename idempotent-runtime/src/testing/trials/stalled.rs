@@ -8,7 +8,8 @@ use tokio::time::timeout;
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{CutPoint, Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::{CutPoint, Scenario};
 use super::super::world::World;
 use super::{AtCut, CALM, Once, Outcome, retry};
 
@@ -58,7 +59,8 @@ async fn at<'a, DB: LabDatabase, O>(
 ) -> Result<Stood<'a>, LabError> {
     let (one, other) = (world.process().await?, world.process().await?);
     let mut first = lab.attempt(&one, &world.outside);
-    let stood = if first.until_wait(n).await.is_some() {
+    let stood = if let Some(ended) = first.until_wait(n).await {
+        ended.map_err(LabError::Job)?;
         Stood::Ended
     } else if world.end_leases().await?.unwrap_or(0) == 0 {
         Stood::NoLease

@@ -3,7 +3,8 @@
 use super::super::database::LabDatabase;
 use super::super::error::LabError;
 use super::super::lab::Experiment;
-use super::super::report::{Report, Scenario};
+use super::super::report::Report;
+use super::super::scenario::Scenario;
 use super::super::world::{Process, World};
 use super::{CALM, Once, Outcome, retry};
 
@@ -54,8 +55,8 @@ async fn both<DB: LabDatabase, O>(
     apart: usize,
 ) -> Result<Option<Option<String>>, LabError> {
     let mut first = lab.attempt(one, &world.outside);
-    if first.until_wait(apart).await.is_some() {
-        return Ok(None);
+    if let Some(ended) = first.until_wait(apart).await {
+        return ended.map(|()| None).map_err(LabError::Job);
     }
     let mut second = lab.attempt(other, &world.outside);
     let (first, second) = tokio::join!(first.until_end(), second.until_end());
