@@ -10,6 +10,7 @@ mod answer;
 mod asked;
 #[cfg(feature = "axum")]
 pub mod axum;
+mod chain;
 mod codec;
 mod contract;
 mod dialect;
@@ -55,6 +56,7 @@ pub use answer::{
     CertainAnswer, ConditionAnswer, ExistingAnswer, FromAnswer, GuardAnswer, LookUpAnswer,
 };
 pub use asked::{Awaited, Takes};
+pub use chain::Chained;
 pub use contract::{FromRuntime, Stored};
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};
