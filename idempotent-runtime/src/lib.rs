@@ -12,6 +12,7 @@ mod asked;
 pub mod axum;
 mod chain;
 mod codec;
+pub mod compiler_errors;
 mod contract;
 mod dialect;
 mod error;

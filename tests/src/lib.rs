@@ -4,6 +4,7 @@
 //! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
 pub mod chance;
+pub mod diagnostics;
 pub mod model;
 pub mod mysql;
 pub mod postgres;
