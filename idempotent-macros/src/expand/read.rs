@@ -26,9 +26,9 @@ pub(super) fn patterns(frame: &Frame, read: &[String]) -> TokenStream {
         }
         let pat = pattern::borrowed(&param.pat, &wanted);
         let name = param.outer_name();
-        // A pattern that does not always match is told where the body takes it, and only there.
+        // What is wrong with a pattern is told where the body takes it, and only there.
         statements.extend(generated! {
-            #[allow(irrefutable_let_patterns)]
+            #[allow(irrefutable_let_patterns, non_snake_case)]
             let #pat = &#name else { ::core::unreachable!() };
         });
         for binding in bindings {

@@ -16,7 +16,7 @@ use syn::Token;
 use super::ask::Ask;
 use super::body::Body;
 use super::signature::without_lifetimes;
-use super::{angles, generated, parens, read, runtime, site, start};
+use super::{angles, end, generated, parens, read, runtime, site, start};
 use crate::function::first::Kind;
 use crate::resolve::{Frame, Plan, Question};
 
@@ -117,7 +117,7 @@ impl<'a> Steps<'a> {
         let span = ty.as_ref().map_or_else(Span::mixed_site, start);
         let rt = runtime(self.frame.runtime.as_ref(), span);
         let alias = Ident::new(alias, Span::mixed_site());
-        let arguments = angles(span, &ty.to_token_stream());
+        let arguments = angles(&ty, &ty.to_token_stream());
         generated!(#rt::__private::#alias #arguments)
     }
 
@@ -216,12 +216,12 @@ impl<'a> Steps<'a> {
     fn to_result(&self) -> Option<TokenStream> {
         let output = &self.frame.function.output;
         let ty = output.ty.as_ref().filter(|_| output.result.is_none())?;
-        let (rt, span) = (&self.rt, start(ty));
+        let rt = &self.rt;
         // Both ends of the path are the user's, and so its place is.
-        let of = angles(span, &generated!(#ty as #rt::JobResult));
-        let end = angles(span, &TokenStream::new());
-        let arguments = parens(span, generated!(__ran));
-        Some(generated!(let __ran = #of::into_result::#end #arguments;))
+        let of = angles(ty, &generated!(#ty as #rt::JobResult));
+        let none = angles(ty, &TokenStream::new());
+        let arguments = parens(end(ty), generated!(__ran));
+        Some(generated!(let __ran = #of::into_result::#none #arguments;))
     }
 
     /// `<_ as Chained<E, _>>::chain`: where the error shows no chain, the compiler says so at the `_`,
