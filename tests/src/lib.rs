@@ -8,6 +8,7 @@ pub mod diagnostics;
 pub mod model;
 pub mod mysql;
 pub mod postgres;
+pub mod project;
 #[cfg(feature = "proof")]
 pub mod proof;
 pub mod runner;

@@ -2,10 +2,14 @@
 //!
 //! - [`catalogue`]: `ui/catalogue/<topic>.toml`: the rows, and the tests that show them
 //! - [`wrong_use`]: `ui/fail/<topic>/<name>.rs`, and the `.stderr` beside it
+//! - [`body`]: `ui/body/<name>.rs`: mistakes in the body, with the attribute and without it
+//! - [`told`]: what the compiler tells, read from its JSON
 //! - [`page`]: the page "Compiler errors" of the documentation, written from the two
 
+pub mod body;
 pub mod catalogue;
 pub mod page;
+pub mod told;
 pub mod wrong_use;
 
 use std::path::{Path, PathBuf};
