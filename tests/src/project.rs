@@ -49,6 +49,12 @@ impl Project {
         self.folder.join("src").join(name)
     }
 
+    /// The folder that it is built in.
+    #[must_use]
+    pub fn target(&self) -> PathBuf {
+        self.folder.join("target")
+    }
+
     /// A command of cargo's on the package; with nothing of this process's own flags in it.
     #[must_use]
     pub fn cargo(&self, arguments: &[&str]) -> Command {
@@ -57,7 +63,7 @@ impl Project {
             .args(arguments)
             .arg("--offline")
             .current_dir(&self.folder)
-            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .env("CARGO_TARGET_DIR", self.target())
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .stdin(Stdio::null());
