@@ -10,7 +10,9 @@ mod answer;
 mod asked;
 #[cfg(feature = "axum")]
 pub mod axum;
+mod chain;
 mod codec;
+pub mod compiler_errors;
 mod contract;
 mod dialect;
 mod error;
@@ -55,6 +57,7 @@ pub use answer::{
     CertainAnswer, ConditionAnswer, ExistingAnswer, FromAnswer, GuardAnswer, LookUpAnswer,
 };
 pub use asked::{Awaited, Takes};
+pub use chain::Chained;
 pub use contract::{FromRuntime, Stored};
 pub use dialect::{Backend, LedgerConnection};
 pub use error::{Error, Result, ShownKey};

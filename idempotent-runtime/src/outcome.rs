@@ -26,12 +26,22 @@ pub trait JobResult {
     type Error;
     /// The same `Result` with an [`Outcome`] in the place of the value.
     type Output<S>;
+
+    #[doc(hidden)]
+    fn into_result(self) -> Result<Self::Value, Self::Error>
+    where
+        Self: Sized;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E> JobResult for Result<T, E> {
     type Value = T;
     type Error = E;
     type Output<S> = Result<Outcome<T, S>, E>;
+
+    fn into_result(self) -> Self {
+        self
+    }
 }
 
 /// What a call of an idempotent job gave.

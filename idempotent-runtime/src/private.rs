@@ -7,8 +7,6 @@
     reason = "a private interface"
 )]
 
-use std::error::Error as StdError;
-
 use crate::contract::Codec;
 use crate::dialect::LedgerConnection;
 use crate::error::Error;
@@ -20,6 +18,7 @@ use crate::store::Store;
 use crate::within::{IntoStore, Within};
 
 pub use crate::answer::Verdict;
+pub use crate::chain::{Chain, ChainOfAsRef, ChainOfError, NoChain};
 pub use crate::input::Inputs;
 pub use crate::key::KeyBuilder;
 pub use crate::ledger::call::{Begun, Ended, Stored as StoredResult};
@@ -169,30 +168,4 @@ where
     S: AsRef<Store<J::Backend>> + ?Sized,
 {
     store.as_ref().clone()
-}
-
-/// The chain of a job's error, whether it is an `Error` itself, or derefs to one (`anyhow`).
-pub struct Chain<'a, E>(pub &'a E);
-
-pub trait ChainOfError<'a> {
-    fn links(self) -> Option<&'a (dyn StdError + 'static)>;
-}
-
-impl<'a, E: StdError + 'static> ChainOfError<'a> for &&Chain<'a, E> {
-    fn links(self) -> Option<&'a (dyn StdError + 'static)> {
-        Some(self.0)
-    }
-}
-
-pub trait ChainOfAsRef<'a> {
-    fn links(self) -> Option<&'a (dyn StdError + 'static)>;
-}
-
-impl<'a, E> ChainOfAsRef<'a> for &Chain<'a, E>
-where
-    E: AsRef<dyn StdError + Send + Sync + 'static>,
-{
-    fn links(self) -> Option<&'a (dyn StdError + 'static)> {
-        Some(self.0.as_ref())
-    }
 }

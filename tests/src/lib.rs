@@ -4,10 +4,12 @@
 //! [`postgres`], [`mysql`]), and compiled for each of them by `tests/<database>.rs`.
 
 pub mod chance;
+pub mod diagnostics;
 pub mod model;
 pub mod mysql;
 pub mod need;
 pub mod postgres;
+pub mod project;
 #[cfg(feature = "proof")]
 pub mod proof;
 pub mod runner;

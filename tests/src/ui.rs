@@ -82,3 +82,42 @@ pub async fn load_total(conn: &mut SqliteConnection, order_id: i64) -> Result<u3
 pub async fn look_up(conn: &mut SqliteConnection, order_id: i64) -> Result<Option<u32>, Failure> {
     order_total(conn, order_id).await.map(Some)
 }
+
+/// Like [`look_up`], for a leased job.
+pub async fn look_up_outside(
+    job: &mut Job<'_, Sqlite>,
+    order_id: i64,
+) -> Result<Option<u32>, Failure> {
+    gateway::charge(job.key(), order_id).await.map(Some)
+}
+
+pub async fn pay(conn: &mut SqliteConnection, order_id: i64) -> Result<(), Failure> {
+    sqlx::query("UPDATE orders SET paid = TRUE WHERE id = ?")
+        .bind(order_id)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Runs what is right on a store of its own, with the order 42 in it: 7 to pay.
+///
+/// # Panics
+/// If there is no such store to be had.
+pub fn on_a_store<T>(work: impl AsyncFnOnce(&SqliteStore) -> T) -> T {
+    const ORDERS: &str =
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER, paid BOOLEAN);
+        CREATE TABLE payments (order_id INTEGER CONSTRAINT payments_order_id UNIQUE);
+        INSERT INTO orders VALUES (42, 7, FALSE);";
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("shop.db").display());
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = SqliteStore::open(&url).await.expect("a store");
+        let orders = sqlx::raw_sql(ORDERS).execute(store.pool()).await;
+        orders.expect("tables");
+        let done = work(&store).await;
+        store.close().await;
+        done
+    })
+}

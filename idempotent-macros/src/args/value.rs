@@ -28,10 +28,12 @@ pub(super) fn name(name: &Ident, input: ParseStream, problems: &mut Problems) ->
         return None;
     }
     if length > 255 {
-        problems.report(
-            &text,
-            format!("this name is {length} bytes long; a job's name has at most 255"),
-        );
+        problems
+            .report(
+                &text,
+                format!("this name is {length} bytes long; a job's name has at most 255"),
+            )
+            .help("shorten it; without `name`, it is the function's");
         return None;
     }
     Some(text)
@@ -43,7 +45,11 @@ fn string(name: &Ident, input: ParseStream, problems: &mut Problems, what: &str)
         if text.suffix().is_empty() {
             return Some(text);
         }
-        problems.report(&text, format!("{what}, without a suffix"));
+        let plain = text.token().to_string();
+        let plain = plain.strip_suffix(text.suffix()).unwrap_or(&plain);
+        problems
+            .report(&text, format!("{what}, without a suffix"))
+            .help(format!("write `{name} = {plain}`"));
         return None;
     }
     let value = rest_of_argument(input);

@@ -108,11 +108,13 @@ fn located(span: Span, expression: &TokenStream) -> TokenStream {
     generated!(#receiver.into_inner #close)
 }
 
-/// `<…>` with a user's span.
-fn angles(span: Span, content: &TokenStream) -> TokenStream {
+/// `<…>` around what is of the user's tokens, with the spans of their first and their last: a path
+/// that is opened with the first, too, is then from one to the other.
+fn angles(tokens: &impl ToTokens, content: &TokenStream) -> TokenStream {
+    let (open, close) = (start(tokens), end(tokens));
     let (open, close) = (
-        quote_spanned!(span=> <).into_token_stream(),
-        quote_spanned!(span=> >).into_token_stream(),
+        quote_spanned!(open=> <).into_token_stream(),
+        quote_spanned!(close=> >).into_token_stream(),
     );
     generated!(#open #content #close)
 }
@@ -121,4 +123,10 @@ fn angles(span: Span, content: &TokenStream) -> TokenStream {
 fn start(tokens: impl ToTokens) -> Span {
     let first = tokens.to_token_stream().into_iter().next();
     first.map_or_else(Span::call_site, |token| token.span())
+}
+
+/// Where they end.
+fn end(tokens: impl ToTokens) -> Span {
+    let last = tokens.to_token_stream().into_iter().last();
+    last.map_or_else(Span::call_site, |token| token.span())
 }

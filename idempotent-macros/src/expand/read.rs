@@ -26,7 +26,11 @@ pub(super) fn patterns(frame: &Frame, read: &[String]) -> TokenStream {
         }
         let pat = pattern::borrowed(&param.pat, &wanted);
         let name = param.outer_name();
-        statements.extend(generated!(let #pat = &#name;));
+        // What is wrong with a pattern is told where the body takes it, and only there.
+        statements.extend(generated! {
+            #[allow(irrefutable_let_patterns, non_snake_case)]
+            let #pat = &#name else { ::core::unreachable!() };
+        });
         for binding in bindings {
             if binding.references > 0 && wanted(&binding.ident) {
                 let ident = pattern::outer_name(&binding.ident);

@@ -50,7 +50,10 @@ fn params(frame: &Frame) -> Vec<TokenStream> {
                     let attrs = param_attributes(&typed.attrs);
                     let (name, ty) = (param.outer_name(), &typed.ty);
                     let colon = &typed.colon_token;
-                    params.push(generated!(#(#attrs)* #name #colon #ty));
+                    // The body's parameter is of the same name, and it is said there.
+                    let odd = name.to_string().contains(char::is_uppercase);
+                    let odd = odd.then(|| generated!(#[allow(non_snake_case)]));
+                    params.push(generated!(#odd #(#attrs)* #name #colon #ty));
                 } else if !frame.has_own_store {
                     params.push(store(frame));
                 }
@@ -71,11 +74,11 @@ fn store(frame: &Frame) -> TokenStream {
     let rt = runtime(frame.runtime.as_ref(), span);
     match first.kind {
         Kind::Transactional => {
-            let arguments = angles(span, &generated!('_, #ty));
+            let arguments = angles(&ty, &generated!('_, #ty));
             generated!(store: impl #rt::Within #arguments)
         }
         Kind::Leased => {
-            let arguments = angles(span, &ty.to_token_stream());
+            let arguments = angles(&ty, &ty.to_token_stream());
             generated!(store: impl #rt::IntoStore #arguments)
         }
     }
@@ -102,7 +105,7 @@ fn output(frame: &Frame) -> TokenStream {
         true => None,
         false => Some(generated!(, #rt::Never)),
     };
-    let arguments = angles(span, &generated!(#ty #skip));
+    let arguments = angles(&output.ty, &generated!(#ty #skip));
     generated!(-> #rt::Idempotent #arguments)
 }
 

@@ -7,7 +7,8 @@ use super::generated;
 use crate::args::{Millis, Unique, Window};
 use crate::resolve::Plan;
 
-/// The `static`, with the settings that the attribute gives; the runtime knows the others.
+/// The `static`, with the settings that the attribute gives; the runtime knows the others. In a
+/// block of its own: a parameter of the body may have its name.
 pub(super) fn site(plan: &Plan, private: &TokenStream) -> TokenStream {
     let name = &plan.name;
     let lease = plan.lease.map(|lease| setting("lease", &duration(lease)));
@@ -32,12 +33,15 @@ pub(super) fn site(plan: &Plan, private: &TokenStream) -> TokenStream {
     let reconcile = plan.reconcile.as_ref().map(|_| generated!(.reconcile()));
     let unique = plan.unique.as_ref().map(unique);
     generated! {
-        static __IDEMPOTENT_SITE: #private::Site = #private::Site::new(
-            #name,
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
-        ) #wait #retain #lease #window #guard #reconcile #unique;
+        let __site = {
+            static __IDEMPOTENT_SITE: #private::Site = #private::Site::new(
+                #name,
+                ::core::module_path!(),
+                ::core::file!(),
+                ::core::line!(),
+            ) #wait #retain #lease #window #guard #reconcile #unique;
+            &__IDEMPOTENT_SITE
+        };
     }
 }
 

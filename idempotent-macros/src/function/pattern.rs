@@ -21,8 +21,25 @@ pub(crate) struct Binding {
 /// The names that `pat` binds, in order.
 pub(crate) fn bindings(pat: &Pat, ty: &Type) -> Vec<Binding> {
     let mut found = Vec::new();
-    collect(pat, Some(ty), 0, &mut found);
+    match peel(pat) {
+        // Alone it can be no constant, for that would not always match.
+        Pat::Ident(name) if !binds(name) && !is_its_type(&name.ident, ty) => found.push(Binding {
+            ident: name.ident.clone(),
+            references: 0,
+            ty: Some(ty.clone()),
+        }),
+        _ => collect(pat, Some(ty), 0, &mut found),
+    }
     found
+}
+
+/// Whether a name is that of the type, and so its one value: `Marker: Marker`.
+fn is_its_type(name: &Ident, ty: &Type) -> bool {
+    let Type::Path(path) = super::peel(ty) else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| last.ident == *name)
 }
 
 /// Whether names may be bound where no one can see them.

@@ -133,6 +133,16 @@ fn patterns_are_matched_by_reference() {
     assert_eq!(bound("[first, rest @ ..]", &any).0.len(), 2);
 }
 
+/// A lone name with a capital is an argument like others; one of its type's is that type's value.
+#[test]
+fn a_parameter_binds_its_name_in_any_case() {
+    let names = |pat: &str, ty: Type| bound(pat, &ty).0.len();
+    assert_eq!(names("OrderId", parse_quote!(i64)), 1);
+    assert_eq!(names("(OrderId)", parse_quote!(model::Id)), 1);
+    assert_eq!(names("Marker", parse_quote!(model::Marker)), 0);
+    assert_eq!(names("(Marker, id)", parse_quote!((Marker, i64))), 1);
+}
+
 #[test]
 fn references_in_patterns_are_counted_and_left_out() {
     let ty: Type = parse_quote!((&'a u8, &mut &u16));

@@ -28,7 +28,7 @@ use std::sync::Arc;
     message = "`{Self}` cannot be part of a key",
     label = "not a key part",
     note = "a key part is an integer, `bool`, `char`, string, `Uuid`, date or time (features `uuid`, `chrono`, `time`), or a newtype or field-less enum of yours with `#[derive(KeyPart)]`",
-    note = "floats, `Option`, collections, `Instant` and `SystemTime` are not: equal work could get different keys, or different work the same one"
+    note = "and why not others: a float that is computed in another way differs in its last digit; `None` has no text of its own; a collection has no end that its text shows; `Instant` and `SystemTime` are others on a retry"
 )]
 pub trait KeyPart {
     /// Writes the value's text. Two different values of a type write different texts, and a value

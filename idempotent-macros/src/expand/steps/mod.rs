@@ -11,11 +11,12 @@ mod questions;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
+use syn::Token;
 
 use super::ask::Ask;
 use super::body::Body;
 use super::signature::without_lifetimes;
-use super::{angles, generated, read, runtime, site, start};
+use super::{angles, end, generated, parens, read, runtime, site, start};
 use crate::function::first::Kind;
 use crate::resolve::{Frame, Plan, Question};
 
@@ -94,7 +95,7 @@ impl<'a> Steps<'a> {
         let (value, error) = self.value_and_error();
         generated! {
             let __contract = #private::Contract::new(
-                &__IDEMPOTENT_SITE,
+                __site,
                 <#value as #rt::Stored>::codec(),
                 <#error as #rt::FromRuntime>::from_runtime,
             );
@@ -116,7 +117,7 @@ impl<'a> Steps<'a> {
         let span = ty.as_ref().map_or_else(Span::mixed_site, start);
         let rt = runtime(self.frame.runtime.as_ref(), span);
         let alias = Ident::new(alias, Span::mixed_site());
-        let arguments = angles(span, &ty.to_token_stream());
+        let arguments = angles(&ty, &ty.to_token_stream());
         generated!(#rt::__private::#alias #arguments)
     }
 
@@ -147,7 +148,7 @@ impl<'a> Steps<'a> {
         generated! {
             #store
             let #run = match #private::#begin::<#ty, _>(
-                &__IDEMPOTENT_SITE, store, __key, __inputs,
+                __site, store, __key, __inputs,
             ).await {
                 ::core::result::Result::Ok(#private::Begun::Run(__run)) => __run,
                 ::core::result::Result::Ok(#private::Begun::Stored(__stored)) => {
@@ -177,12 +178,13 @@ impl<'a> Steps<'a> {
         let private = &self.private;
         let failed = match self.plan.unique.is_some() {
             true => {
-                let skip = self.violated();
+                let (skip, chained) = (self.violated(), self.chained());
                 let failed = fail(&generated!(__error));
                 generated! {{
                     let __violated = {
-                        use #private::{ChainOfAsRef as _, ChainOfError as _};
-                        __run.violation((&&#private::Chain(&__error)).links())
+                        use #private::{ChainOfAsRef as _, ChainOfError as _, NoChain as _};
+                        let __chain = (&&#private::Chain(&__error)).links();
+                        __run.violation(#chained(__chain))
                     };
                     if let ::core::option::Option::Some(__skip) = __run.already(__violated).await {
                         #skip
@@ -192,16 +194,52 @@ impl<'a> Steps<'a> {
             }
             false => fail(&generated!(__error)),
         };
+        let to_result = self.to_result();
         let deferred = self.plan.unique.is_some().then(|| self.deferred());
         generated! {
             let __watch = __run.watch();
-            let __value = match __watch.body(#call).await {
-                ::core::result::Result::Ok(::core::result::Result::Ok(__value)) => __value,
-                ::core::result::Result::Ok(::core::result::Result::Err(__error)) => #failed,
+            let __ran = match __watch.body(#call).await {
+                ::core::result::Result::Ok(__ran) => __ran,
                 ::core::result::Result::Err(__error) => #error,
+            };
+            #to_result
+            let __value = match __ran {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => #failed,
             };
             #deferred
         }
+    }
+
+    /// `let __ran = <Alias as JobResult>::into_result(__ran);`, where the body does not plainly return
+    /// a `Result`: where it returns none, that is the error, and not what is done with it here.
+    fn to_result(&self) -> Option<TokenStream> {
+        let output = &self.frame.function.output;
+        let ty = output.ty.as_ref().filter(|_| output.result.is_none())?;
+        let rt = &self.rt;
+        // Both ends of the path are the user's, and so its place is.
+        let of = angles(ty, &generated!(#ty as #rt::JobResult));
+        let none = angles(ty, &TokenStream::new());
+        let arguments = parens(end(ty), generated!(__ran));
+        Some(generated!(let __ran = #of::into_result::#none #arguments;))
+    }
+
+    /// `<_ as Chained<E, _>>::chain`: where the error shows no chain, the compiler says so at the `_`,
+    /// which is where the error's type begins.
+    fn chained(&self) -> TokenStream {
+        let (rt, (_, error)) = (&self.rt, self.value_and_error());
+        let place = match &self.frame.function.output.result {
+            Some((_, error)) => start(error),
+            None => self
+                .frame
+                .function
+                .output
+                .ty
+                .as_ref()
+                .map_or_else(Span::mixed_site, start),
+        };
+        let place = Token![_](place);
+        generated!(<#place as #rt::Chained<#error, _>>::chain)
     }
 
     /// Constraints that the database checks late are checked now.

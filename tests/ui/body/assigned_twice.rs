@@ -1,0 +1,9 @@
+//! An argument is changed without `mut`.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    order_id += 1;
+    order_total(conn, order_id).await
+}

@@ -1,0 +1,8 @@
+//! Clippy: a clone of what is `Copy`.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    order_total(conn, order_id.clone()).await
+}

@@ -1,0 +1,12 @@
+//! Clippy: a `return` at the end.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let total = order_total(conn, order_id).await?;
+    let twice = |total: u32| {
+        return total * 2;
+    };
+    return Ok(twice(total));
+}

@@ -1,0 +1,9 @@
+//! The connection goes to another task.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let total = tokio::spawn(async move { order_total(conn, order_id).await });
+    total.await.expect("no panic")
+}

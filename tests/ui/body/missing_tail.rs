@@ -1,0 +1,8 @@
+//! The last expression is missing.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let _ = order_total(conn, order_id).await?;
+}

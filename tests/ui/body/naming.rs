@@ -1,0 +1,9 @@
+//! A name is not as names are.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let Total = order_total(conn, order_id).await?;
+    Ok(Total)
+}

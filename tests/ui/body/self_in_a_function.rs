@@ -1,0 +1,11 @@
+//! There is no `self`.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let _ = self;
+    order_total(conn, order_id).await
+}
+
+// Not called.

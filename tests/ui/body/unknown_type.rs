@@ -1,0 +1,9 @@
+//! A type that is not there.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let total: Totl = order_total(conn, order_id).await?;
+    Ok(total)
+}

@@ -1,0 +1,9 @@
+//! An import in the body is not used.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    use std::collections::HashMap;
+    order_total(conn, order_id).await
+}

@@ -1,0 +1,10 @@
+//! The job is not used.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    order_total(conn, order_id).await
+}
+
+// Not called.

@@ -1,0 +1,9 @@
+//! Parentheses are not needed.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    let total = (order_total(conn, order_id).await?);
+    Ok(total)
+}

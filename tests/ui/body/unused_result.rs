@@ -1,0 +1,9 @@
+//! A result is thrown away.
+
+use idempotent_tests::ui::*;
+
+#[idempotent(key = "order_<order_id>")]
+async fn charge(conn: &mut SqliteConnection, order_id: i64) -> Result<u32, Failure> {
+    order_total(&mut *conn, order_id).await;
+    order_total(conn, order_id).await
+}
