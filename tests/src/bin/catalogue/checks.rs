@@ -77,7 +77,7 @@ pub fn all(topics: &[Topic], tests: &[WrongUse]) -> Vec<Check> {
                 .collect(),
         ),
     ];
-    let of_words: [(&'static str, fn(&str) -> bool); 4] = [
+    let of_words: [(&'static str, IsWrong); 4] = [
         ("stderr files that name a private path", names_private),
         ("stderr files that list implementations", |line| {
             line.contains("following other types implement")
@@ -94,6 +94,9 @@ pub fn all(topics: &[Topic], tests: &[WrongUse]) -> Vec<Check> {
     });
     fixed.into_iter().chain(of_words).collect()
 }
+
+/// Whether a line has no place in a message.
+type IsWrong = fn(&str) -> bool;
 
 fn names<'a>(tests: impl Iterator<Item = &'a WrongUse>) -> Vec<String> {
     tests.map(|test| test.name.clone()).collect()
