@@ -42,7 +42,7 @@ pub struct Receipt {
 
 /// The handler as axum takes it: its store comes from its state. A request that is sent again gets
 /// the first answer; the account keeps the keys of one client from those of another.
-#[idempotent(key = "<account>/pay/<key>", store = api.store, wait = 0s, lease = 10s, retain = 1d)]
+#[idempotent(key = "<account>:pay:<key>", store = api.store, wait = 0s, lease = 10s, retain = 1d)]
 async fn pay(
     job: &mut Job<'_, Sqlite>,
     State(api): State<Api>,

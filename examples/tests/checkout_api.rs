@@ -98,7 +98,7 @@ async fn a_concurrent_duplicate_is_told_to_come_back() {
     let served = served(Duration::from_secs(1)).await;
     let pay = || served.client.pay(42, Some("a"), "visa");
     let second = async {
-        served.until_claimed("acme/pay/a").await;
+        served.until_claimed("acme:pay:a").await;
         pay().await
     };
     let (first, second) = tokio::join!(pay(), second);
@@ -190,7 +190,7 @@ async fn a_client_that_hangs_up_and_comes_back_pays_once() {
     let pay = || served.client.pay(42, Some("a"), "visa");
     tokio::select! {
         answer = pay() => panic!("it was answered first: {answer:?}"),
-        () = served.until_claimed("acme/pay/a") => {}
+        () = served.until_claimed("acme:pay:a") => {}
     }
     let answer = loop {
         let answer = pay().await.unwrap();

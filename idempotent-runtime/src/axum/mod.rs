@@ -40,7 +40,7 @@
 //! 409.
 //!
 //! **Keys belong to who sends them.** Where clients must not meet in one key space, put the account
-//! into the key: `key = "<account>/pay/<key>"`. And a client may send two keys for one piece of work:
+//! into the key: `key = "<account>:pay:<key>"`. And a client may send two keys for one piece of work:
 //! what must happen once for each order is a job of its own, with the order in its key.
 
 mod idempotency_key;

@@ -58,9 +58,9 @@ impl KeyBuilder {
         }
     }
 
-    /// Adds a key that is encoded already.
-    pub(super) fn encoded(&mut self, key: &str) {
-        self.text.push_str(key);
+    /// Adds what is encoded already.
+    pub(super) fn encoded(&mut self, text: &str) {
+        self.text.push_str(text);
     }
 
     /// The key.
@@ -158,6 +158,19 @@ mod tests {
     #[test]
     fn bytes_that_travel_badly_are_encoded() {
         assert_eq!(two("a\0b\nc", "é "), "a%00b%0Ac_%C3%A9%20");
+    }
+
+    #[test]
+    fn a_step_has_no_other_works_key() {
+        let key = |id: &str| {
+            let mut key = KeyBuilder::new();
+            key.text("order_");
+            id.write(&mut key.part("id", None));
+            key.finish("job").unwrap()
+        };
+        assert_eq!(key("42").step("charge").as_str(), "order_42/charge");
+        assert_eq!(key("42/charge").as_str(), "order_42%2Fcharge");
+        assert_ne!(key("42").step("a/b"), key("42").step("a").step("b"));
     }
 
     #[test]

@@ -28,11 +28,12 @@ impl Key {
         Self(text.into())
     }
 
-    /// The key of a step of this work, for systems outside: `order_42/charge`.
+    /// The key of a step of this work, for systems outside: `order_42/charge`. No job's own key has a
+    /// `/`, so it is no other work's.
     pub(crate) fn step(&self, name: &str) -> Self {
         let mut key = KeyBuilder::new();
         key.encoded(&self.0);
-        key.text("/");
+        key.encoded("/");
         name.write(&mut key.part("step", None));
         key.finish_step()
     }

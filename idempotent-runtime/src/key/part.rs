@@ -61,12 +61,13 @@ impl Write for KeyWriter<'_> {
     }
 }
 
-/// Encodes `%`, control characters, everything outside ASCII, and `stop`, as `mark` and two digits.
+/// Encodes `%`, control characters, everything outside ASCII, `stop`, and `/`, behind which a step's
+/// name comes, as `mark` and two digits.
 pub(super) fn push_escaped(out: &mut String, text: &str, stop: Option<char>, mark: &str) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
     let stop = stop.map(|c| u8::try_from(c).unwrap_or(0));
-    let plain = |b: u8| matches!(b, b' '..=b'~') && b != b'%' && Some(b) != stop;
+    let plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'%' | b'/') && Some(b) != stop;
     let mut rest = text.as_bytes();
     if rest.iter().all(|&b| plain(b)) {
         out.push_str(text);
