@@ -238,41 +238,31 @@ pub async fn end<R: Run, T, E, S: SkipReason>(
     contract: Contract<T, E>,
     end: End<T, E, S>,
 ) -> Result<Outcome<T, S>, E> {
-    let (value, outcome): (T, fn(T) -> Outcome<T, S>) = match end {
-        End::Done(value) => (value, Outcome::Performed),
-        End::Found(value) => (value, Outcome::Replayed),
+    match end {
+        End::Done(value) => complete(run, &contract, value)
+            .await
+            .map(Outcome::Performed),
+        End::Found(value) => complete(run, &contract, value).await.map(Outcome::Replayed),
         End::Existing(value) => {
-            return match run.skip().await {
-                Ok(Ended(span)) => {
-                    observe::replayed(&span);
-                    Ok(Outcome::Replayed(value))
-                }
-                Err(error) => Err(contract.error(error)),
-            };
+            let Ended(span) = run.skip().await.map_err(|error| contract.error(error))?;
+            observe::replayed(&span);
+            Ok(Outcome::Replayed(value))
         }
         End::Known(never) => match never {},
         End::Skip(why) => {
-            return match run.skip().await {
-                Ok(Ended(span)) => {
-                    observe::skipped(&span, why.reason());
-                    Ok(Outcome::Skipped(why))
-                }
-                Err(error) => Err(contract.error(error)),
-            };
+            let Ended(span) = run.skip().await.map_err(|error| contract.error(error))?;
+            observe::skipped(&span, why.reason());
+            Ok(Outcome::Skipped(why))
         }
         End::Fail(error) => {
             run.fail().await;
-            return Err(error);
+            Err(error)
         }
-        End::Refused(error) => return Err(refuse(run, &contract, error).await),
+        End::Refused(error) => Err(refuse(run, &contract, error).await),
         End::Unmet => {
             let error = run.unmet();
-            return Err(refuse(run, &contract, error).await);
+            Err(refuse(run, &contract, error).await)
         }
-    };
-    match complete(run, &contract, value).await {
-        Ok(value) => Ok(outcome(value)),
-        Err(error) => Err(error),
     }
 }
 
