@@ -15,6 +15,7 @@ mod codec;
 pub mod compiler_errors;
 mod contract;
 mod dialect;
+mod end;
 mod error;
 #[cfg(feature = "failpoints")]
 #[doc(hidden)]

@@ -13,15 +13,15 @@ use crate::error::Error;
 use crate::job::JobBackend;
 use crate::ledger::{leased as leased_ledger, transactional as transactional_ledger};
 use crate::observe;
-use crate::outcome::{JobResult, Outcome, Skip};
+use crate::outcome::{JobResult, Outcome};
 use crate::store::Store;
 use crate::within::{IntoStore, Within};
 
 pub use crate::answer::Verdict;
 pub use crate::chain::{Chain, ChainOfAsRef, ChainOfError, NoChain};
+pub use crate::end::{End, NoRun, Run, end};
 pub use crate::input::Inputs;
 pub use crate::key::KeyBuilder;
-pub use crate::ledger::call::{Begun, Ended, Stored as StoredResult};
 pub use crate::ledger::leased::{LeasedClaim, LeasedRun};
 pub use crate::ledger::transactional::TransactionalRun;
 pub use crate::site::Site;
@@ -49,7 +49,12 @@ impl<T, E> Contract<T, E> {
         (self.convert)(error)
     }
 
-    pub fn replay<S>(&self, stored: StoredResult) -> Result<Outcome<T, S>, E> {
+    /// What there is in the place of a run.
+    pub fn without_run<S>(&self, instead: NoRun) -> Result<Outcome<T, S>, E> {
+        let stored = match instead {
+            NoRun::Stored(stored) => stored,
+            NoRun::Refused(error) => return Err(self.error(error)),
+        };
         match (self.codec.decode)(&stored.bytes) {
             Ok(value) => Ok(Outcome::Replayed(value)),
             Err((path, problem)) => Err(self.error(Error::Decode {
@@ -68,40 +73,6 @@ impl<T, E> Contract<T, E> {
             problem,
         })
     }
-
-    pub fn performed<S>(&self, done: Result<(), Error>, value: T) -> Result<Outcome<T, S>, E> {
-        match done {
-            Ok(()) => Ok(Outcome::Performed(value)),
-            Err(error) => Err(self.error(error)),
-        }
-    }
-
-    pub fn replayed<S>(&self, done: Result<(), Error>, value: T) -> Result<Outcome<T, S>, E> {
-        match done {
-            Ok(()) => Ok(Outcome::Replayed(value)),
-            Err(error) => Err(self.error(error)),
-        }
-    }
-
-    pub fn skipped(&self, ended: Result<Ended, Error>, why: Skip) -> Result<Outcome<T>, E> {
-        match ended {
-            Ok(Ended(span)) => {
-                observe::skipped(&span, &why);
-                Ok(Outcome::Skipped(why))
-            }
-            Err(error) => Err(self.error(error)),
-        }
-    }
-
-    pub fn existing<S>(&self, ended: Result<Ended, Error>, value: T) -> Result<Outcome<T, S>, E> {
-        match ended {
-            Ok(Ended(span)) => {
-                observe::replayed(&span);
-                Ok(Outcome::Replayed(value))
-            }
-            Err(error) => Err(self.error(error)),
-        }
-    }
 }
 
 /// `T` and `E` of a return type under another name, such as `anyhow::Result<T>`.
@@ -109,8 +80,9 @@ pub type ValueOf<R> = <R as JobResult>::Value;
 pub type ErrorOf<R> = <R as JobResult>::Error;
 
 /// A call that could be told from others, or the note that it was refused.
-fn called(site: &'static Site, call: Result<Call, Error>) -> Result<Call, Error> {
+fn called(site: &'static Site, call: Result<Call, Error>) -> Result<Call, NoRun> {
     call.inspect_err(|error| observe::not_called(site, error))
+        .map_err(NoRun::Refused)
 }
 
 /// The connection that a leased job's guard reads through.
@@ -122,7 +94,7 @@ pub async fn transactional<'a, C, W>(
     within: W,
     key: KeyBuilder,
     inputs: Inputs,
-) -> Result<Begun<TransactionalRun<'a, C::Backend>>, Error>
+) -> Result<TransactionalRun<'a, C::Backend>, NoRun>
 where
     C: LedgerConnection,
     W: Within<'a, C>,
@@ -131,7 +103,7 @@ where
     let call = called(site, Call::new(site, key, inputs, place.options()))?;
     let watched = call.span.clone();
     let begun = Box::pin(transactional_ledger::begin(call, place)).await;
-    begun.inspect_err(|error| observe::refused(&watched, error))
+    NoRun::or_run(begun.inspect_err(|error| observe::refused(&watched, error)))
 }
 
 /// Claims the key of a leased job.
@@ -140,7 +112,7 @@ pub async fn leased<J, W>(
     store: W,
     key: KeyBuilder,
     inputs: Inputs,
-) -> Result<Begun<LeasedClaim<J::Backend>>, Error>
+) -> Result<LeasedClaim<J::Backend>, NoRun>
 where
     J: JobBackend,
     W: IntoStore<J>,
@@ -149,7 +121,7 @@ where
     let call = called(site, Call::new(site, key, inputs, store.options()))?;
     let watched = call.span.clone();
     let begun = Box::pin(leased_ledger::begin(call, store)).await;
-    begun.inspect_err(|error| observe::refused(&watched, error))
+    NoRun::or_run(begun.inspect_err(|error| observe::refused(&watched, error)))
 }
 
 /// `store = …` of a transactional job.

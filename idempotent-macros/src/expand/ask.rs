@@ -68,22 +68,23 @@ impl<'a> Ask<'a> {
         generated!(#(let #names = #clones;)*)
     }
 
-    /// `<_ as FromAnswer<_>>::from_answer(__error)`: where there is no such `From`, the compiler says
-    /// so at the `_`, which is where this function is named.
+    /// `<_ as FromAnswer<_>>::from_answer`: where there is no such `From`, the compiler says so at the
+    /// `_`, which is where this function is named.
     pub(super) fn convert(&self) -> TokenStream {
-        self.by(
-            &generated!(FromAnswer<_>),
-            "from_answer",
-            &generated!(__error),
-        )
+        self.method(&generated!(FromAnswer<_>), "from_answer")
     }
 
     /// `<_ as GuardAnswer<_>>::verdict(answer)`: where it is no such answer, the compiler says so at
     /// the `_`.
     pub(super) fn by(&self, kind: &TokenStream, method: &str, value: &TokenStream) -> TokenStream {
+        let method = self.method(kind, method);
+        generated!(#method(#value))
+    }
+
+    fn method(&self, kind: &TokenStream, method: &str) -> TokenStream {
         let (rt, place) = (&self.rt, Token![_](self.span));
         let method = Ident::new(method, Span::mixed_site());
-        generated!(<#place as #rt::#kind>::#method(#value))
+        generated!(<#place as #rt::#kind>::#method)
     }
 
     fn names(&self, role: &str) -> impl Iterator<Item = Ident> {

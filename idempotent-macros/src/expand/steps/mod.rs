@@ -4,14 +4,15 @@
 //! - `mod.rs`: the order of things; claim, body, result
 //! - [`questions`]: what the user's other functions are asked, and what their answers lead to
 //!
-//! key and inputs, claim, condition, guard, look-up, body, result, guard again, completion. Every
-//! early end consumes the run: `skip`, `fail` and `complete` take it.
+//! key and inputs, claim, condition, guard, look-up, body, guard again, end. What the run ends with
+//! is the value of a block, and the runtime ends it, in one place: an `.await` is what costs the
+//! compiler most, and each early end would be one.
 
 mod questions;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
-use syn::Token;
+use syn::{Lifetime, Token};
 
 use super::ask::Ask;
 use super::body::Body;
@@ -23,6 +24,18 @@ use crate::resolve::{Frame, Plan, Question};
 /// All of it, up to the value of the outer function.
 pub(super) fn all(frame: &Frame, plan: &Plan, body: &Body) -> TokenStream {
     let steps = Steps::of(frame, plan);
+    let (private, label) = (&steps.private, label());
+    let inside = [
+        steps.before().unwrap_or_default(),
+        steps.condition(),
+        steps.guard(),
+        steps.reconcile(),
+        steps.keep_for_the_guard(),
+        steps.run(body),
+        steps.after().unwrap_or_default(),
+        steps.guard_again(),
+        generated!(#private::End::Done(__value)),
+    ];
     let parts = [
         site::site(plan, &steps.private),
         read::for_editors(frame).unwrap_or_default(),
@@ -31,14 +44,10 @@ pub(super) fn all(frame: &Frame, plan: &Plan, body: &Body) -> TokenStream {
         read::key(frame, plan, &steps.rt),
         read::inputs(frame, plan, &steps.rt),
         steps.claim(),
-        steps.condition(),
-        steps.guard(),
-        steps.reconcile(),
-        steps.keep(),
-        steps.run(body),
-        steps.result(),
-        steps.guard_again(),
-        generated!(__contract.performed(__run.complete(__stored).await, __value)),
+        steps.keep_for_existing(),
+        generated!(let __end = #label: { #(#inside)* };),
+        steps.loaded().unwrap_or_default(),
+        generated!(#private::end(__run, __contract, __end).await),
     ];
     parts.into_iter().collect()
 }
@@ -144,75 +153,69 @@ impl<'a> Steps<'a> {
             .store
             .as_ref()
             .map(|store| generated!(let store = #private::#store_of::<#ty, _>(&#store);));
-        let open = (first.kind == Kind::Leased).then(|| self.open());
+        let open =
+            (first.kind == Kind::Leased).then(|| generated!(let mut __run = __claim.open();));
         generated! {
             #store
             let #run = match #private::#begin::<#ty, _>(
                 __site, store, __key, __inputs,
             ).await {
-                ::core::result::Result::Ok(#private::Begun::Run(__run)) => __run,
-                ::core::result::Result::Ok(#private::Begun::Stored(__stored)) => {
-                    return __contract.replay(__stored);
-                }
-                ::core::result::Result::Err(__error) => {
-                    return ::core::result::Result::Err(__contract.error(__error));
+                ::core::result::Result::Ok(__run) => __run,
+                ::core::result::Result::Err(__instead) => {
+                    return __contract.without_run(__instead);
                 }
             };
             #open
         }
     }
 
-    /// A leased run, with a connection to read through if something is asked before the body.
-    fn open(&self) -> TokenStream {
+    /// A connection for a leased run to read through, if something is asked before the body.
+    fn before(&self) -> Option<TokenStream> {
         let asks = self.plan.guard.is_some() || self.plan.skip_if.is_some();
-        let before = asks.then(|| self.or_fail(&generated!(before())));
-        generated! {
-            let mut __run = __claim.open();
-            #before
-        }
+        let reads = asks && self.plan.kind == Kind::Leased;
+        reads.then(|| self.or_refused(&generated!(before())))
     }
 
     fn run(&self, body: &Body) -> TokenStream {
-        let call = body.call(self.frame, &generated!(__run.first()));
-        let error = fail(&generated!(__contract.error(__error)));
         let private = &self.private;
-        let failed = match self.plan.unique.is_some() {
-            true => {
-                let (skip, chained) = (self.violated(), self.chained());
-                let failed = fail(&generated!(__error));
-                generated! {{
-                    let __violated = {
-                        use #private::{ChainOfAsRef as _, ChainOfError as _, NoChain as _};
-                        let __chain = (&&#private::Chain(&__error)).links();
-                        __run.violation(#chained(__chain))
-                    };
-                    if let ::core::option::Option::Some(__skip) = __run.already(__violated).await {
-                        #skip
-                    }
-                    #failed
-                }}
-            }
-            false => fail(&generated!(__error)),
-        };
+        let call = body.call(self.frame, &generated!(__run.first()));
         let to_result = self.to_result();
-        let deferred = self.plan.unique.is_some().then(|| self.deferred());
+        let constraint = self.plan.unique.as_ref().map(|_| self.constraint());
+        let ended = self.ends(&generated!(__end));
         generated! {
-            let __watch = __run.watch();
-            let __ran = match __watch.body(#call).await {
-                ::core::result::Result::Ok(__ran) => __ran,
-                ::core::result::Result::Err(__error) => #error,
-            };
+            let __ran = __run.watch().body(#call).await;
             #to_result
-            let __value = match __ran {
+            #constraint
+            let __value = match #private::End::ran(__ran) {
                 ::core::result::Result::Ok(__value) => __value,
-                ::core::result::Result::Err(__error) => #failed,
+                ::core::result::Result::Err(__end) => #ended,
             };
-            #deferred
         }
     }
 
-    /// `let __ran = <Alias as JobResult>::into_result(__ran);`, where the body does not plainly return
-    /// a `Result`: where it returns none, that is the error, and not what is done with it here.
+    /// Whether the attribute's constraint says that the work was done before.
+    fn constraint(&self) -> TokenStream {
+        let (private, chained) = (&self.private, self.chained());
+        let read = match self.plan.existing.is_some() {
+            true => "known_by_constraint",
+            false => "constraint",
+        };
+        let said = self.unless(read, &generated!(__run.constraint(__failed).await), None);
+        generated! {
+            let __failed = match &__ran {
+                ::core::result::Result::Ok(::core::result::Result::Err(__error)) => {
+                    use #private::{ChainOfAsRef as _, ChainOfError as _, NoChain as _};
+                    let __chain = (&&#private::Chain(__error)).links();
+                    ::core::option::Option::Some(__run.violation(#chained(__chain)))
+                }
+                _ => ::core::option::Option::None,
+            };
+            #said
+        }
+    }
+
+    /// `<Alias as JobResult>::into_result(__ran)`, where the body does not plainly return a `Result`:
+    /// where it returns none, that is the error, and not what is done with it here.
     fn to_result(&self) -> Option<TokenStream> {
         let output = &self.frame.function.output;
         let ty = output.ty.as_ref().filter(|_| output.result.is_none())?;
@@ -221,7 +224,14 @@ impl<'a> Steps<'a> {
         let of = angles(ty, &generated!(#ty as #rt::JobResult));
         let none = angles(ty, &TokenStream::new());
         let arguments = parens(end(ty), generated!(__ran));
-        Some(generated!(let __ran = #of::into_result::#none #arguments;))
+        Some(generated! {
+            let __ran = match __ran {
+                ::core::result::Result::Ok(__ran) => {
+                    ::core::result::Result::Ok(#of::into_result::#none #arguments)
+                }
+                ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
+            };
+        })
     }
 
     /// `<_ as Chained<E, _>>::chain`: where the error shows no chain, the compiler says so at the `_`,
@@ -242,48 +252,40 @@ impl<'a> Steps<'a> {
         generated!(<#place as #rt::Chained<#error, _>>::chain)
     }
 
-    /// Constraints that the database checks late are checked now.
-    fn deferred(&self) -> TokenStream {
-        let skip = self.violated();
-        let error = fail(&generated!(__contract.error(__error)));
-        generated! {
-            match __run.deferred().await {
-                ::core::result::Result::Ok(::core::option::Option::None) => {}
-                ::core::result::Result::Ok(::core::option::Option::Some(__skip)) => { #skip }
-                ::core::result::Result::Err(__error) => #error,
-            }
-        }
-    }
-
-    fn result(&self) -> TokenStream {
-        let settle = self.settle(&generated!(__value));
-        let after = (self.plan.kind == Kind::Leased).then(|| self.or_fail(&generated!(after())));
-        generated!(#settle #after)
-    }
-
-    /// Encodes the value, and takes what is decoded from that.
-    fn settle(&self, value: &TokenStream) -> TokenStream {
-        let error = fail(&generated!(__contract.error(__error)));
-        generated! {
-            let (__value, __stored) = match __contract.settle(#value) {
-                ::core::result::Result::Ok(__settled) => __settled,
-                ::core::result::Result::Err(__error) => #error,
-            };
-        }
+    /// The transaction that completes a leased job, if the guard is asked in it.
+    fn after(&self) -> Option<TokenStream> {
+        let asks = self.plan.guard.is_some() && self.plan.kind == Kind::Leased;
+        asks.then(|| self.or_refused(&generated!(after())))
     }
 
     /// Awaits a step of the runtime.
-    fn or_fail(&self, step: &TokenStream) -> TokenStream {
-        let error = fail(&generated!(__contract.error(__error)));
+    fn or_refused(&self, step: &TokenStream) -> TokenStream {
+        self.unless("refused", &generated!(__run.#step.await), None)
+    }
+
+    /// Unless what was said ends the run: `End::guard(said, convert)` tells.
+    fn unless(&self, read: &str, said: &TokenStream, from: Option<&Ask<'_>>) -> TokenStream {
+        let private = &self.private;
+        let read = Ident::new(read, Span::mixed_site());
+        let convert = from.map(Ask::convert);
+        let ended = self.ends(&generated!(__end));
+        // Apart from the `if` that reads it: no borrow of the call may last into it.
         generated! {
-            if let ::core::result::Result::Err(__error) = __run.#step.await {
-                #error
+            let __said = #said;
+            if let ::core::option::Option::Some(__end) = #private::End::#read(__said, #convert) {
+                #ended
             }
         }
     }
+
+    /// `break '__end …`: what the run ends with.
+    fn ends(&self, with: &TokenStream) -> TokenStream {
+        let label = label();
+        generated!(break #label #with)
+    }
 }
 
-/// Undoes the run, and returns the error.
-fn fail(error: &TokenStream) -> TokenStream {
-    generated!(return ::core::result::Result::Err(__run.fail(#error).await))
+/// Of the block whose value is what the run ends with.
+fn label() -> Lifetime {
+    Lifetime::new("'__end", Span::mixed_site())
 }

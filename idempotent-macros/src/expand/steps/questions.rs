@@ -6,7 +6,7 @@ use quote::ToTokens;
 use super::super::ask::Ask;
 use super::super::generated;
 use super::super::signature::without_lifetimes;
-use super::{Steps, fail};
+use super::Steps;
 
 impl Steps<'_> {
     /// The precondition: true or no record, and there is nothing to do.
@@ -14,21 +14,10 @@ impl Steps<'_> {
         let Some(question) = &self.plan.skip_if else {
             return TokenStream::new();
         };
-        let (private, rt) = (&self.private, &self.rt);
         let ask = self.ask(question);
         let call = ask.before(&self.connection);
         let answer = self.answer(&ask, "ConditionAnswer", &call);
-        let error = fail(&ask.convert());
-        generated! {
-            #answer
-            match __answer {
-                ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
-                ::core::result::Result::Ok(_) => {
-                    return __contract.skipped(__run.skip().await, #rt::Skip::Condition);
-                }
-                ::core::result::Result::Err(__error) => #error,
-            }
-        }
+        self.unless("condition", &answer, Some(&ask))
     }
 
     /// The guard, before the body.
@@ -36,33 +25,14 @@ impl Steps<'_> {
         let Some(guard) = &self.guard else {
             return TokenStream::new();
         };
-        let (private, rt) = (&self.private, &self.rt);
         let call = guard.before(&self.connection);
         let answer = self.answer(guard, self.guard_answer(), &call);
-        let done = match &self.existing {
-            Some(existing) => self.load(existing, &existing.before(&self.connection)),
-            None => generated! {
-                return __contract.skipped(__run.skip().await, #rt::Skip::Guard);
-            },
+        let read = match (self.plan.existing.is_some(), self.plan.may_be_missing) {
+            (false, _) => "guard",
+            (true, false) => "known_by_guard",
+            (true, true) => "known_or_missing",
         };
-        let arms = match self.plan.may_be_missing {
-            true => generated! {
-                ::core::result::Result::Ok(#private::Verdict::Done) => { #done }
-                ::core::result::Result::Ok(#private::Verdict::Missing) => {
-                    return __contract.skipped(__run.skip().await, #rt::Skip::Missing);
-                }
-            },
-            false => generated!(::core::result::Result::Ok(_) => { #done }),
-        };
-        let error = fail(&guard.convert());
-        generated! {
-            #answer
-            match __answer {
-                ::core::result::Result::Ok(#private::Verdict::NotYet) => {}
-                #arms
-                ::core::result::Result::Err(__error) => #error,
-            }
-        }
+        self.unless(read, &answer, Some(guard))
     }
 
     /// A leftover attempt is looked up before it is repeated, and watched over as a body is: a slow
@@ -77,67 +47,51 @@ impl Steps<'_> {
         let job = first.map(|first| without_lifetimes(&first.ty, generics));
         let ask = Ask::new(question, &self.rt, job.to_token_stream(), generics);
         let call = ask.unasked(&generated!(__run.first()));
-        let lost = fail(&generated!(__contract.error(__error)));
+        let private = &self.private;
         let kind = self.about_the_value("LookUpAnswer");
         let answer = ask.by(&kind, "found", &generated!(__answer));
-        let error = fail(&ask.convert());
-        let settle = self.settle(&generated!(__found));
-        let after = self.or_fail(&generated!(after()));
+        let found = self.unless("found", &answer, Some(&ask));
+        let lost = self.ends(&generated!(#private::End::Refused(__error)));
         generated! {
             if __run.is_leftover() {
-                let __watch = __run.watch();
-                let __answer = match __watch.body(#call).await {
+                let __answer = match __run.watch().body(#call).await {
                     ::core::result::Result::Ok(__answer) => __answer,
                     ::core::result::Result::Err(__error) => #lost,
                 };
-                match #answer {
-                    ::core::result::Result::Ok(::core::option::Option::Some(__found)) => {
-                        #settle
-                        #after
-                        return __contract.replayed(__run.complete(__stored).await, __value);
-                    }
-                    ::core::result::Result::Ok(_) => {}
-                    ::core::result::Result::Err(__error) => #error,
-                }
+                #found
             }
         }
     }
 
-    /// Clones what is needed once the body has taken the arguments.
-    pub(super) fn keep(&self) -> TokenStream {
-        let guard = self.guard.as_ref().map(|guard| guard.keep("again"));
-        let after_violation = self.plan.unique.is_some();
-        let existing = self.existing.as_ref().filter(|_| after_violation);
-        let existing = existing.map(|existing| existing.keep("existing"));
-        generated!(#guard #existing)
+    /// Clones what the guard is asked with, once the body has taken the arguments.
+    pub(super) fn keep_for_the_guard(&self) -> TokenStream {
+        let guard = self.guard.as_ref();
+        guard.map(|guard| guard.keep("again")).unwrap_or_default()
     }
 
-    /// What a violated constraint leads to, the body's writes undone; `skip` says which it was.
-    pub(super) fn violated(&self) -> TokenStream {
-        let Some(existing) = &self.existing else {
-            return generated!(return __contract.skipped(__run.skip().await, __skip););
-        };
-        let load = self.load(existing, &existing.after("existing", &self.connection));
-        generated! {
-            let _ = __skip;
-            #load
-        }
+    /// The same, for what is loaded in the end.
+    pub(super) fn keep_for_existing(&self) -> TokenStream {
+        let existing = self.existing.as_ref();
+        let keep = existing.map(|existing| existing.keep("existing"));
+        keep.unwrap_or_default()
     }
 
-    /// Answers with the value that is already there.
-    fn load(&self, existing: &Ask<'_>, call: &TokenStream) -> TokenStream {
-        let error = fail(&existing.convert());
+    /// Where the work was done before, the run ends with the value that is there.
+    pub(super) fn loaded(&self) -> Option<TokenStream> {
+        let existing = self.existing.as_ref()?;
+        let private = &self.private;
+        let call = existing.after("existing", &self.connection);
         let kind = self.about_the_value("ExistingAnswer");
-        let answer = existing.by(&kind, "loaded", call);
-        generated! {
-            let __answer = #answer;
-            match __answer {
-                ::core::result::Result::Ok(__found) => {
-                    return __contract.existing(__run.skip().await, __found);
+        let (answer, convert) = (existing.by(&kind, "loaded", &call), existing.convert());
+        Some(generated! {
+            let __end = match __end.known() {
+                ::core::result::Result::Ok(__end) => __end,
+                ::core::result::Result::Err(()) => {
+                    let __answer = #answer;
+                    #private::End::existing(__answer, #convert)
                 }
-                ::core::result::Result::Err(__error) => #error,
-            }
-        }
+            };
+        })
     }
 
     /// `ExistingAnswer<T, _>`, with the job's own `T`.
@@ -152,22 +106,9 @@ impl Steps<'_> {
         let Some(guard) = &self.guard else {
             return TokenStream::new();
         };
-        let private = &self.private;
         let call = guard.after("again", &self.connection);
         let answer = self.answer(guard, self.guard_answer(), &call);
-        let unmet = fail(&generated!(__contract.error(__error)));
-        let error = fail(&guard.convert());
-        generated! {
-            #answer
-            match __answer {
-                ::core::result::Result::Ok(#private::Verdict::NotYet) => {
-                    let __error = __run.unmet();
-                    #unmet
-                }
-                ::core::result::Result::Ok(_) => {}
-                ::core::result::Result::Err(__error) => #error,
-            }
-        }
+        self.unless("guard_again", &answer, Some(guard))
     }
 
     /// How the guard's answer is read: with `existing`, a job that cannot skip has no word for a
@@ -179,11 +120,9 @@ impl Steps<'_> {
         }
     }
 
-    /// `let __answer = <_ as GuardAnswer<_>>::verdict(paid(…).await);`, apart from the `match` that
-    /// reads it: no borrow of the call may last into its arms.
+    /// `<_ as GuardAnswer<_>>::verdict(paid(…).await)`
     fn answer(&self, ask: &Ask<'_>, kind: &str, call: &TokenStream) -> TokenStream {
         let kind = Ident::new(kind, Span::mixed_site());
-        let answer = ask.by(&generated!(#kind<_>), "verdict", call);
-        generated!(let __answer = #answer;)
+        ask.by(&generated!(#kind<_>), "verdict", call)
     }
 }

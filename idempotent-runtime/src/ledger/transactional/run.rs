@@ -44,7 +44,7 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
     }
 
     /// Whether a violated constraint is the attribute's; if so, the body's writes are undone.
-    pub async fn already(&mut self, violated: Option<Violated>) -> Option<Skip> {
+    async fn already(&mut self, violated: Option<Violated>) -> Option<Skip> {
         let (violated, unique) = (violated?, self.call.site.unique?);
         if let Err(problem) = point!(
             "transactional::already",
@@ -74,8 +74,20 @@ impl<DB: Backend> TransactionalRun<'_, DB> {
         })
     }
 
+    /// What the attribute's constraint says of the body: of its error, where it failed, or of what is
+    /// checked late.
+    pub async fn constraint(
+        &mut self,
+        failed: Option<Option<Violated>>,
+    ) -> Result<Option<Skip>, Error> {
+        match failed {
+            Some(violated) => Ok(self.already(violated).await),
+            None => self.deferred().await,
+        }
+    }
+
     /// Lets deferred constraints speak before the guard and the completion.
-    pub async fn deferred(&mut self) -> Result<Option<Skip>, Error> {
+    async fn deferred(&mut self) -> Result<Option<Skip>, Error> {
         let Err(error) = point!(
             "transactional::deferred",
             "check",
