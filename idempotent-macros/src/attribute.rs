@@ -5,6 +5,8 @@
 //! an editor keeps working inside the body, and each mistake is one error.
 
 #[cfg(test)]
+mod spans;
+#[cfg(test)]
 mod tests;
 
 use proc_macro2::TokenStream;

@@ -12,7 +12,7 @@ mod duration;
 mod tests;
 mod value;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
@@ -182,6 +182,13 @@ impl Args {
             return;
         }
         let tokens = cursor::rest_of_argument(input);
+        if tokens.is_empty() {
+            let comma = input.fork().parse::<TokenTree>().ok();
+            problems
+                .report(&comma, "nothing stands before this comma")
+                .help("leave it out");
+            return;
+        }
         problems
             .report(&tokens, "an argument begins with its name")
             .help(format!("such as `{}`", example("guard")));

@@ -5,7 +5,7 @@ use super::idempotent;
 use crate::template::Template;
 
 /// What may come after another in an attribute or a function, sensible or not.
-const WORDS: &[&str] = &[
+pub(super) const WORDS: &[&str] = &[
     "key",
     "guard",
     "unique",
@@ -86,7 +86,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Functions that are nearly right, to get past the first check.
-const FUNCTIONS: &[&str] = &[
+pub(super) const FUNCTIONS: &[&str] = &[
     "async fn f(conn: &mut SqliteConnection, id: i64) -> Result<(), E> { }",
     "async fn f<T, const N: u8>(&self, job: &mut Job<'_, D>, &(id, ref x): &(T, Self)) -> R { }",
     "async fn f(conn: &mut C, Order { id, .. }: &Order, pat!(y): Y, _z: u8, a @ B(c): B) -> R { }",
@@ -94,7 +94,7 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// Tokens out of words that need not balance.
-fn tokens(words: &[&str]) -> Option<TokenStream> {
+pub(super) fn tokens(words: &[&str]) -> Option<TokenStream> {
     words.join(" ").parse().ok()
 }
 
