@@ -87,8 +87,8 @@ impl Held {
         Arc::new(AtomicBool::new(keeps_others_out))
     }
 
-    /// Runs a future that knows of this key.
-    pub(crate) async fn scope<F: Future>(self, body: F) -> F::Output {
-        HELD.scope(self, body).await
+    /// Does what knows of this key.
+    pub(crate) fn scope(&self, work: impl FnOnce()) {
+        HELD.sync_scope(self.clone(), work);
     }
 }

@@ -1,9 +1,11 @@
 //! Runs a body as one that holds its key, and keeps its lease.
 
+use std::fmt;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -14,7 +16,7 @@ use crate::held::Held;
 use crate::key::Key;
 use crate::ledger::failed::IntoFailed as _;
 use crate::ledger::record::Holder;
-use crate::observe::{self, Watched};
+use crate::observe::{self, BodyTimer, Watched};
 use crate::retry::alone;
 use crate::store::Store;
 
@@ -46,24 +48,111 @@ impl<DB: Backend> Watch<DB> {
     /// Runs the body. A lost lease drops it, and is the error.
     ///
     /// The heartbeat is polled in the same future: whatever drops the body stops it too.
-    pub fn body<F: Future>(self, body: F) -> impl Future<Output = Result<F::Output, Error>> {
-        // On the heap, once: each future around it would otherwise hold the body twice (as its
-        // argument, and as what it awaits), and jobs that call jobs outgrew the stack.
-        let body = Box::pin(body);
-        async move {
+    pub fn body<F: Future>(self, body: F) -> Watching<F> {
+        Watching {
+            // On the heap, once: each future around it would otherwise hold the body twice (as its
+            // argument, and as what it awaits), and jobs that call jobs outgrew the stack.
+            body: Some(Box::pin(body)),
+            around: Around {
+                held: self.held,
+                timer: None,
+                lost: match self.heartbeat {
+                    Some(heartbeat) => Some(Box::pin(heartbeat.until_lost())),
+                    None => None,
+                },
+                span: self.span,
+            },
+        }
+    }
+}
+
+/// A body that is watched.
+///
+/// Only what touches the body itself is generic over it: all else is compiled once, and not once in
+/// every job.
+#[derive(Debug)]
+pub struct Watching<F> {
+    /// `None` once it has ended.
+    body: Option<Pin<Box<F>>>,
+    around: Around,
+}
+
+impl<F: Future> Future for Watching<F> {
+    type Output = Result<F::Output, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { body, around } = &mut *self;
+        around.begin();
+        let mut output = None;
+        around.within(&mut || {
+            if let Some(running) = body
+                && let Poll::Ready(given) = running.as_mut().poll(context)
+            {
+                output = Some(given);
+                *body = None;
+            }
+        });
+        if let Some(output) = output {
+            around.end();
+            return Poll::Ready(Ok(output));
+        }
+        let error = ready!(around.poll_lost(context));
+        around.within(&mut || *body = None);
+        around.end();
+        Poll::Ready(Err(error))
+    }
+}
+
+impl<F> Drop for Watching<F> {
+    fn drop(&mut self) {
+        let Self { body, around } = self;
+        if body.is_some() {
+            // Not as one that holds its key: this may be the end of the thread, and of what it knows.
+            around.span.scope(&mut || *body = None);
+        }
+    }
+}
+
+/// What is around a body.
+struct Around {
+    held: Held,
+    span: Watched,
+    /// From the first poll to the end.
+    timer: Option<BodyTimer>,
+    /// Ends when the lease is lost, or may be.
+    lost: Option<Pin<Box<dyn Future<Output = Error> + Send>>>,
+}
+
+impl Around {
+    fn begin(&mut self) {
+        if self.timer.is_none() {
             #[cfg(feature = "failpoints")]
             crate::failpoint::BODY_BEGUN.store(true, Ordering::Relaxed);
-            let body = self.held.scope(self.span.body(body));
-            let Some(heartbeat) = self.heartbeat else {
-                return Ok(body.await);
-            };
-            let (body, lost) = (pin!(body), pin!(heartbeat.until_lost()));
-            tokio::select! {
-                biased;
-                output = body => Ok(output),
-                error = lost => Err(error),
-            }
+            self.timer = Some(self.span.time());
         }
+    }
+
+    /// Inside the span, and with the key known to jobs that are called.
+    fn within(&self, work: &mut dyn FnMut()) {
+        self.held.scope(|| self.span.scope(work));
+    }
+
+    fn poll_lost(&mut self, context: &mut Context<'_>) -> Poll<Error> {
+        match &mut self.lost {
+            Some(lost) => lost.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn end(&mut self) {
+        self.timer = None;
+        self.lost = None;
+    }
+}
+
+impl fmt::Debug for Around {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Around").finish_non_exhaustive()
     }
 }
 

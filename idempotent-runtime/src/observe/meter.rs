@@ -76,7 +76,7 @@ impl Drop for Meter {
 }
 
 /// Takes the time of a body, wherever it stops.
-pub(super) struct BodyTimer {
+pub(crate) struct BodyTimer {
     meter: Arc<Meter>,
     begun: Instant,
 }

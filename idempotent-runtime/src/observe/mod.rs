@@ -6,10 +6,8 @@
 #[cfg(feature = "metrics")]
 mod meter;
 
-use std::future::Future;
-
 use tracing::field::Empty;
-use tracing::{Instrument, Span, debug, error, info_span, warn};
+use tracing::{Span, debug, error, info_span, warn};
 
 use crate::error::{Error, ShownKey};
 use crate::key::Key;
@@ -34,13 +32,26 @@ impl Watched {
         self.meter.ended(outcome);
     }
 
-    /// Runs the body inside the span, and takes its time.
-    pub(crate) async fn body<F: Future>(self, body: F) -> F::Output {
+    /// Does a part of the body inside the span.
+    pub(crate) fn scope(&self, work: &mut dyn FnMut()) {
+        self.span.in_scope(work);
+    }
+
+    /// Takes the body's time, from now until it is dropped.
+    pub(crate) fn time(&self) -> BodyTimer {
         #[cfg(feature = "metrics")]
-        let _timer = meter::BodyTimer::start(&self.meter);
-        body.instrument(self.span).await
+        return meter::BodyTimer::start(&self.meter);
+        #[cfg(not(feature = "metrics"))]
+        BodyTimer
     }
 }
+
+#[cfg(feature = "metrics")]
+pub(crate) use meter::BodyTimer;
+
+/// Without metrics, nobody asks.
+#[cfg(not(feature = "metrics"))]
+pub(crate) struct BodyTimer;
 
 pub(crate) fn call(site: &Site, key: &Key, options: Options) -> Watched {
     Watched {
