@@ -59,9 +59,11 @@ impl Project {
     #[must_use]
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let (subcommand, rest) = arguments.split_at(1);
         command
-            .args(arguments)
+            .args(subcommand)
             .arg("--offline")
+            .args(rest)
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", self.target())
             .env_remove("RUSTFLAGS")

@@ -1,8 +1,8 @@
-//! `cargo run --release -p idempotent-tests --bin compile_cost`: what the attribute costs the
+//! `cargo run -p idempotent-tests --bin compile_cost`: what the attribute costs the
 //! compiler. It makes a package with 200 annotated functions, the same 200 without the attribute,
 //! and the same 200 with the protocol written by hand, and times `cargo check` of each alone:
-//! paired and alternating. It prints one `name: value` a line, and fails if the attribute costs more
-//! than it may.
+//! paired and alternating. It prints one `name: value` a line, and fails if the attribute costs
+//! clearly more than what it writes would cost by hand.
 //!
 //! See docs/compile_cost.md for the figures, and for what each kind of function is.
 
@@ -28,8 +28,8 @@ struct Options {
     /// Whether the lines of LLVM IR are counted, too: this compiles all dependencies.
     #[arg(long)]
     ir: bool,
-    /// How many times the plain functions' time the annotated ones' may take, at most.
-    #[arg(long, default_value_t = 1.8)]
+    /// How many times the time of the functions by hand the annotated ones' may take, at most.
+    #[arg(long, default_value_t = 1.3)]
     most: f64,
 }
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match run(&options) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            eprintln!("the attribute costs more than {} times", options.most);
+            eprintln!("more than {} times what is written by hand", options.most);
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -57,10 +57,10 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
         println!("check {kind}: {:.0} ms", times.median());
     }
     let [plain, annotated, by_hand] = &times;
-    let ratio = annotated.paired(plain);
-    println!("annotated to plain: {ratio:.2}");
+    let ratio = annotated.paired(by_hand);
+    println!("annotated to by hand: {ratio:.2}");
+    println!("annotated to plain: {:.2}", annotated.paired(plain));
     println!("by hand to plain: {:.2}", by_hand.paired(plain));
-    println!("annotated to by hand: {:.2}", annotated.paired(by_hand));
     if options.ir {
         for kind in Kind::ALL {
             let lines = Ir::lines_a_function(kind)?;
