@@ -53,15 +53,17 @@ impl<DB: Backend> Watch<DB> {
             // On the heap, once: each future around it would otherwise hold the body twice (as its
             // argument, and as what it awaits), and jobs that call jobs outgrew the stack.
             body: Some(Box::pin(body)),
-            around: Around {
-                held: self.held,
-                timer: None,
-                lost: match self.heartbeat {
-                    Some(heartbeat) => Some(Box::pin(heartbeat.until_lost())),
-                    None => None,
-                },
-                span: self.span,
-            },
+            around: self.around(),
+        }
+    }
+
+    fn around(self) -> Around {
+        let lost = self.heartbeat.map(Heartbeat::until_lost);
+        Around {
+            held: self.held,
+            span: self.span,
+            timer: None,
+            lost: lost.map(|lost| Box::pin(lost) as Lost),
         }
     }
 }
@@ -113,6 +115,8 @@ impl<F> Drop for Watching<F> {
     }
 }
 
+type Lost = Pin<Box<dyn Future<Output = Error> + Send>>;
+
 /// What is around a body.
 struct Around {
     held: Held,
@@ -120,7 +124,7 @@ struct Around {
     /// From the first poll to the end.
     timer: Option<BodyTimer>,
     /// Ends when the lease is lost, or may be.
-    lost: Option<Pin<Box<dyn Future<Output = Error> + Send>>>,
+    lost: Option<Lost>,
 }
 
 impl Around {
