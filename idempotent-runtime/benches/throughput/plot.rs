@@ -62,9 +62,10 @@ pub(crate) fn throughput(path: &Path, database: &str, curves: &[Curve]) -> Drawn
         .margin(10)
         .x_label_area_size(36)
         .y_label_area_size(64)
-        .build_cartesian_2d((1.0..tasks).log_scale(), 0.0..most)?;
+        .build_cartesian_2d((1.0..tasks).log_scale(), (500.0..most).log_scale())?;
     chart
         .configure_mesh()
+        .light_line_style(WHITE)
         .x_desc("tasks")
         .y_desc("jobs/s")
         .draw()?;
@@ -114,6 +115,7 @@ pub(crate) fn growth(path: &Path, database: &str, sizes: &[Size]) -> Drawn {
         .build_cartesian_2d(range.log_scale(), 0.0..most * 1.2)?;
     chart
         .configure_mesh()
+        .light_line_style(WHITE)
         .x_desc("keys in the ledger")
         .y_desc("ms a job, 8 tasks")
         .draw()?;
