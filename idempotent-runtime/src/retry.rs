@@ -62,11 +62,18 @@ pub(crate) use retry_locked;
 
 /// The same for a statement on its own, to its commit.
 macro_rules! alone {
-    ($db:ty, $deadline:expr, $tx:ident, $statement:expr) => {
-        match $crate::retry::retry_locked!($db, $deadline, $statement) {
-            Ok(done) => $tx.end_statement().await.map(|()| done),
-            Err(error) => Err(error),
+    ($db:ty, $deadline:expr, $tx:ident, $statement:expr) => {{
+        let mut pauses = $crate::retry::Pauses::until($deadline);
+        loop {
+            $tx.sending();
+            let done = $statement.await;
+            $tx.answered();
+            match done {
+                Err(error) if pauses.for_statement::<$db>(&error).await => {}
+                Ok(done) => break $tx.end_statement().await.map(|()| done),
+                Err(error) => break Err(error),
+            }
         }
-    };
+    }};
 }
 pub(crate) use alone;

@@ -162,6 +162,22 @@ impl<'a, DB: Backend> Tx<'a, DB> {
         self.state = State::Unsettled;
     }
 
+    /// A statement of no transaction is about to be sent. Where sqlx cannot go on with a connection on
+    /// which one was cut off, a drop before its answer closes it: in the pool, it would be waited for
+    /// without an end.
+    pub(crate) fn sending(&mut self) {
+        if !DB::CUTS_CLEANLY && self.state == State::Ended && matches!(self.link, Link::Pooled(_)) {
+            self.state = State::Unsettled;
+        }
+    }
+
+    /// Its answer has come.
+    pub(crate) fn answered(&mut self) {
+        if self.state == State::Unsettled {
+            self.state = State::Ended;
+        }
+    }
+
     /// The connection can be used by others again.
     pub(crate) fn settle(&mut self) {
         self.state = State::Ended;

@@ -31,8 +31,17 @@ pub struct LeasedRun<'a, DB: Backend> {
 impl<'a, DB: Backend> LeasedRun<'a, DB> {
     /// Takes a connection for `skip_if` and the guard to read through.
     pub async fn before(&mut self) -> Result<(), Error> {
-        self.reader = Some(self.claim.store.connection().await?);
+        let reader = self.reader.insert(self.claim.store.connection().await?);
+        // What is asked through it may be cut off.
+        reader.sending();
         Ok(())
+    }
+
+    /// Lets go of the connection, when all that was asked through it has been answered.
+    fn has_read(&mut self) {
+        if let Some(mut reader) = self.reader.take() {
+            reader.answered();
+        }
     }
 
     /// The connection that was made ready: to read through before the body, and the completion
@@ -47,7 +56,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
 
     /// What the body's first parameter gets.
     pub fn first(&mut self) -> &mut Job<'a, DB> {
-        self.reader = None;
+        self.has_read();
         &mut self.job
     }
 
@@ -79,7 +88,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
 
     /// Opens the completion transaction, if the job has not.
     pub async fn after(&mut self) -> Result<(), Error> {
-        self.reader = None;
+        self.has_read();
         self.job.tx().await.map(drop)
     }
 
@@ -98,7 +107,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
         let claim = self.claim;
         let ended = Ended(claim.call.span.clone());
         claim.call.site.learn(false);
-        self.reader = None;
+        self.has_read();
         self.undo().await;
         if self.is_leftover() {
             claim.release("skipped").await;
@@ -125,7 +134,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
     pub async fn fail<E>(mut self, error: E) -> E {
         let claim = self.claim;
         observe::failed(&claim.call.span);
-        self.reader = None;
+        self.has_read();
         if let Some(tx) = &mut self.job.tx {
             match point!(
                 "leased::fail",

@@ -162,9 +162,10 @@ pub(in crate::ledger) async fn read<DB: Backend>(
     tx: &mut Tx<'_, DB>,
     call: &Call,
 ) -> Result<Option<Record>, Error> {
-    DB::read(tx.on(), call.key.as_str())
-        .await
-        .map_err(|error| error.into_failed::<DB>("reading a key"))
+    tx.sending();
+    let record = DB::read(tx.on(), call.key.as_str()).await;
+    tx.answered();
+    record.map_err(|error| error.into_failed::<DB>("reading a key"))
 }
 
 /// The result to replay, or nothing where the key has to be looked at again.
