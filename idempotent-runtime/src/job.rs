@@ -17,7 +17,9 @@ use crate::tx::Tx;
 ///
 /// ```
 /// # use idempotent_runtime::{Error, Job, Sqlite};
-/// # async fn charge(_: u32, _: &str) -> Result<String, Error> { unimplemented!() }
+/// # async fn charge(total: u32, key: &str) -> Result<String, Error> {
+/// #     Ok(format!("receipt of {key} over {total}"))
+/// # }
 /// # async fn body(job: &mut Job<'_, Sqlite>) -> Result<(), Box<dyn std::error::Error>> {
 /// let total: u32 = sqlx::query_scalar("SELECT total FROM orders WHERE id = 42")
 ///     .fetch_one(job.pool())

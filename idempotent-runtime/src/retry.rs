@@ -67,7 +67,7 @@ macro_rules! alone {
         loop {
             $tx.sending();
             let done = $statement.await;
-            $tx.answered();
+            $tx.settle();
             match done {
                 Err(error) if pauses.for_statement::<$db>(&error).await => {}
                 Ok(done) => break $tx.end_statement().await.map(|()| done),

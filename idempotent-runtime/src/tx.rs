@@ -171,16 +171,11 @@ impl<'a, DB: Backend> Tx<'a, DB> {
         }
     }
 
-    /// Its answer has come.
-    pub(crate) fn answered(&mut self) {
+    /// What was unsettled has ended, or been answered: the connection can be used by others again.
+    pub(crate) fn settle(&mut self) {
         if self.state == State::Unsettled {
             self.state = State::Ended;
         }
-    }
-
-    /// The connection can be used by others again.
-    pub(crate) fn settle(&mut self) {
-        self.state = State::Ended;
     }
 
     /// Closes a connection that cannot be trusted; the server undoes what it left open. A caller's

@@ -40,7 +40,7 @@ impl<'a, DB: Backend> LeasedRun<'a, DB> {
     /// Lets go of the connection, when all that was asked through it has been answered.
     fn has_read(&mut self) {
         if let Some(mut reader) = self.reader.take() {
-            reader.answered();
+            reader.settle();
         }
     }
 

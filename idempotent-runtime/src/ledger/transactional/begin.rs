@@ -164,7 +164,7 @@ pub(in crate::ledger) async fn read<DB: Backend>(
 ) -> Result<Option<Record>, Error> {
     tx.sending();
     let record = DB::read(tx.on(), call.key.as_str()).await;
-    tx.answered();
+    tx.settle();
     record.map_err(|error| error.into_failed::<DB>("reading a key"))
 }
 
