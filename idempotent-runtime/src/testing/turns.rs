@@ -152,27 +152,26 @@ impl Wake for Bell {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc;
 
     use super::*;
 
     #[test]
     fn an_answer_comes_after_the_poll_that_asked_for_it() {
         let turns = Turns::default();
-        let answered = Arc::new(AtomicBool::new(false));
+        let (answer, answered) = mpsc::channel();
         let mut cx = Context::from_waker(Waker::noop());
-        let thread = turns.poll(1, &mut cx, |_| {
-            let (turns, answered) = (turns.clone(), Arc::clone(&answered));
-            let thread = std::thread::spawn(move || {
+        turns.poll(1, &mut cx, |_| {
+            let turns = turns.clone();
+            std::thread::spawn(move || {
                 turns.wait();
-                answered.store(true, Ordering::Relaxed);
+                answer.send(()).unwrap();
             });
-            std::thread::sleep(Duration::from_millis(20));
-            thread
+            // Looked for while the poll lasts: once it has ended, the thread may be the faster one.
+            let early = answered.recv_timeout(Duration::from_millis(20));
+            assert_eq!(early, Err(mpsc::RecvTimeoutError::Timeout));
         });
-        assert!(!answered.load(Ordering::Relaxed));
-        thread.join().unwrap();
-        assert!(answered.load(Ordering::Relaxed));
+        assert_eq!(answered.recv(), Ok(()));
     }
 
     #[test]
