@@ -1,7 +1,7 @@
 //! Futures dropped at any await leave the pool clean.
 
 use idempotent_runtime::{Job, idempotent};
-use idempotent_tests::chance::{Chance, cut_after};
+use idempotent_tests::chance::{Chance, Cuts};
 
 use super::words::{Failure, assert_clean, leave};
 use crate::db::{Conn, Db};
@@ -25,30 +25,21 @@ async fn cut_leased(job: &mut Job<'_, Db>, n: i64) -> Result<i64, Failure> {
 
 async fn drops(world: &World<Db>, connections: u32, rounds: i64) {
     let mut chance = Chance::seeded("cancelled");
+    let mut cuts = Cuts::drawn_from(chance.clone());
     let store = world.another(connections).await;
-    let (mut cuts, mut done) = (0, 0);
     for n in 0..rounds {
-        let polls = chance.below(24);
         let key = n % 40;
-        let finished = if chance.below(4) == 0 {
-            cut_after(polls, cut_leased(&store, key))
-                .await
-                .map(|outcome| outcome.is_ok())
+        if chance.below(4) == 0 {
+            cuts.cut(cut_leased(&store, key)).await;
         } else {
-            cut_after(polls, cut(&store, key))
-                .await
-                .map(|outcome| outcome.is_ok())
-        };
-        match finished {
-            Some(_) => done += 1,
-            None => cuts += 1,
+            cuts.cut(cut(&store, key)).await;
         }
         if n % 7 == 0 {
             assert_clean(&store).await;
         }
     }
     assert_clean(&store).await;
-    eprintln!("pool of {connections}: {cuts} cut, {done} finished");
+    assert!(cuts.whole > 50 && cuts.cut > 50, "{cuts:?}");
     for n in 0..40 {
         cut(&store, n).await.unwrap().into_value();
         assert_eq!(world.effects(&format!("cut {n}")).await, 1);

@@ -41,17 +41,67 @@ impl From<u32> for Chance {
     }
 }
 
-/// Runs a future until it has had to wait more than `waits` times, then drops it.
-pub async fn cut_after<F: Future>(waits: u32, future: F) -> Option<F::Output> {
-    let mut left = waits;
+/// Runs a future until it has had to wait more than `limit` times, then drops it. Says how often it
+/// has waited.
+async fn run<F: Future>(limit: u32, future: F) -> (Option<F::Output>, u32) {
+    let mut waited = 0;
     let mut future = pin!(future);
-    poll_fn(move |context| match future.as_mut().poll(context) {
+    let output = poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending if waited == limit => Poll::Ready(None),
         Poll::Pending => {
-            left -= 1;
+            waited += 1;
             Poll::Pending
         }
     })
-    .await
+    .await;
+    (output, waited)
+}
+
+/// Runs a future until it has had to wait more than `waits` times, then drops it.
+pub async fn cut_after<F: Future>(waits: u32, future: F) -> Option<F::Output> {
+    run(waits, future).await.0
+}
+
+/// Cuts futures off at random waits.
+///
+/// How often a call waits depends on how fast the other side answers, so where to cut is drawn from
+/// what the last whole run has waited, and a little beyond: some are cut and some are not, on any
+/// machine.
+#[derive(Debug)]
+pub struct Cuts {
+    chance: Chance,
+    /// How often a whole run waits, about.
+    waits: u32,
+    /// How many futures ended by themselves.
+    pub whole: u32,
+    /// How many were dropped.
+    pub cut: u32,
+}
+
+impl Cuts {
+    /// Draws from `chance`.
+    #[must_use]
+    pub fn drawn_from(chance: Chance) -> Self {
+        Self {
+            chance,
+            waits: 8,
+            whole: 0,
+            cut: 0,
+        }
+    }
+
+    /// Runs a future until it has had to wait more often than this time's limit, then drops it.
+    pub async fn cut<F: Future>(&mut self, future: F) -> Option<F::Output> {
+        let limit = self.chance.below(self.waits + 2);
+        let (output, waited) = run(limit, future).await;
+        if output.is_some() {
+            self.whole += 1;
+            self.waits = waited;
+        } else {
+            self.cut += 1;
+            self.waits += 1;
+        }
+        output
+    }
 }

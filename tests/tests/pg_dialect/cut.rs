@@ -1,42 +1,14 @@
 //! Calls that are dropped at any await: timeouts, `select!`, clients that hang up.
 
-use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use idempotent_runtime::{Job, PgStore, Postgres, idempotent};
+use idempotent_tests::chance::{Chance, Cuts};
 use idempotent_tests::world::{TestDatabase, eventually};
 use sqlx::PgConnection;
 
 use crate::work::{Failure, PgWorld, leave, stuck};
-
-/// Polls a future so often at most, then drops it.
-async fn cut<F: Future>(future: F, polls: u32) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        future.as_mut().poll(cx).map(Some)
-    })
-    .await
-}
-
-/// The same rounds each time.
-struct Dice(u64);
-
-impl Dice {
-    fn upto(&mut self, most: u32) -> u32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        u32::try_from(self.0 >> 40).unwrap_or(0) % most
-    }
-}
 
 #[idempotent(key = "cut_<n>", unique = "accounts_email")]
 async fn cut_work(conn: &mut PgConnection, n: u32) -> Result<u32, Failure> {
@@ -70,15 +42,10 @@ const ROUNDS: u32 = 1000;
 
 async fn the_pool_stays_clean_whatever_is_dropped(world: PgWorld) {
     let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-    let mut dice = Dice(1);
-    let (mut whole, mut cuts) = (0, 0);
+    let mut cuts = Cuts::drawn_from(Chance::seeded("transactional"));
     for n in 0..ROUNDS {
-        match cut(cut_work(&store, n), dice.upto(24)).await {
-            Some(done) => {
-                done.unwrap();
-                whole += 1;
-            }
-            None => cuts += 1,
+        if let Some(done) = cuts.cut(cut_work(&store, n)).await {
+            done.unwrap();
         }
         is_clean(&world, &store, &format!("probe_{n}")).await;
     }
@@ -86,8 +53,7 @@ async fn the_pool_stays_clean_whatever_is_dropped(world: PgWorld) {
         cut_work(&store, n).await.unwrap();
         assert_eq!(world.effects(&format!("cut_{n}")).await, 1);
     }
-    eprintln!("transactional: {whole} whole, {cuts} cut");
-    assert!(whole > 50 && cuts > 50, "{whole} whole, {cuts} cut");
+    assert!(cuts.whole > 50 && cuts.cut > 50, "{cuts:?}");
     eventually("no transaction is left", || async {
         stuck(&world).await == 0
     })
@@ -96,10 +62,10 @@ async fn the_pool_stays_clean_whatever_is_dropped(world: PgWorld) {
 
 async fn leased_jobs_leave_the_pool_clean_and_the_key_free(world: PgWorld) {
     let store = PgStore::new(Postgres::pool(&world.url, 2).await);
-    let mut dice = Dice(2);
+    let mut cuts = Cuts::drawn_from(Chance::seeded("leased"));
     let rounds = ROUNDS / 4;
     for n in 0..rounds {
-        if let Some(done) = cut(cut_leased(&store, n), dice.upto(30)).await {
+        if let Some(done) = cuts.cut(cut_leased(&store, n)).await {
             done.unwrap();
         }
         is_clean(&world, &store, &format!("probe_{n}")).await;
@@ -117,33 +83,25 @@ async fn leased_jobs_leave_the_pool_clean_and_the_key_free(world: PgWorld) {
 
 async fn a_begin_that_is_dropped_leaves_nothing_open(world: PgWorld) {
     let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-    let mut dice = Dice(3);
-    let (mut whole, mut cuts) = (0, 0);
+    let mut cuts = Cuts::drawn_from(Chance::seeded("begin"));
     for n in 0..300 {
-        match cut(store.begin(), dice.upto(5)).await {
-            Some(tx) => {
-                drop(tx.unwrap());
-                whole += 1;
-            }
-            None => cuts += 1,
+        if let Some(tx) = cuts.cut(store.begin()).await {
+            drop(tx.unwrap());
         }
         is_clean(&world, &store, &format!("probe_{n}")).await;
     }
-    eprintln!("begin: {whole} whole, {cuts} cut");
-    assert!(whole > 20 && cuts > 20, "{whole} whole, {cuts} cut");
+    assert!(cuts.whole > 20 && cuts.cut > 20, "{cuts:?}");
 }
 
 /// A joined job that is cut takes its own writes with it, and not the caller's.
 async fn a_joined_job_that_is_dropped_spares_the_outer_transaction(world: PgWorld) {
     let store = PgStore::new(Postgres::pool(&world.url, 1).await);
-    let mut dice = Dice(4);
-    let (mut whole, mut cuts, mut failed) = (0, 0, 0);
+    let mut cuts = Cuts::drawn_from(Chance::seeded("joined"));
+    let mut failed = 0;
     for n in 0..400 {
         let mut tx = store.begin().await.unwrap();
         leave(&mut tx, &format!("first_{n}")).await.unwrap();
-        let done = cut(cut_work(&mut tx, n), dice.upto(16)).await.is_some();
-        whole += i32::from(done);
-        cuts += i32::from(!done);
+        let done = cuts.cut(cut_work(&mut tx, n)).await.is_some();
         let went_on = leave(&mut tx, &format!("second_{n}")).await;
         let committed = match went_on {
             Ok(()) => tx.commit().await.is_ok(),
@@ -152,7 +110,7 @@ async fn a_joined_job_that_is_dropped_spares_the_outer_transaction(world: PgWorl
                 false
             }
         };
-        failed += i32::from(!committed);
+        failed += u32::from(!committed);
         let (first, second, work, rows) = (
             world.effects(&format!("first_{n}")).await,
             world.effects(&format!("second_{n}")).await,
@@ -164,9 +122,8 @@ async fn a_joined_job_that_is_dropped_spares_the_outer_transaction(world: PgWorl
         assert_eq!(work, rows, "round {n}: the job and its key part");
         assert!(!done || !committed || work == 1, "round {n}");
     }
-    eprintln!("joined: {whole} whole, {cuts} cut, {failed} that could not go on");
-    assert!(whole > 20 && cuts > 100, "{whole} whole, {cuts} cut");
-    assert!(failed < cuts / 4, "{failed} of {cuts}");
+    assert!(cuts.whole > 20 && cuts.cut > 100, "{cuts:?}");
+    assert!(failed < cuts.cut / 4, "{failed} could not go on: {cuts:?}");
 }
 
 /// The claim waits in the server when its call is dropped.
