@@ -31,6 +31,7 @@ mod observe;
 mod open;
 pub mod operators;
 mod outcome;
+mod patience;
 mod resolve;
 mod retention;
 mod retry;

@@ -20,18 +20,20 @@ pub(crate) mod record;
 mod release;
 pub(crate) mod transactional;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use crate::dialect::{Backend, Fault};
 use crate::error::Error;
 use crate::observe;
+use crate::patience;
 use crate::retry::alone;
 use crate::store::{Store, WRITER_WAIT};
 use crate::tx::Tx;
 use call::Call;
 use failed::IntoFailed as _;
 use record::{Claim, Claimed, Status};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// Marks a key as one that only a person can decide on, on a connection of its own.
 async fn doubt<DB: Backend>(store: &Store<DB>, claim: &Claim<'_>, why: &str) -> Result<(), Error> {
@@ -80,11 +82,7 @@ async fn claim_in_time<DB: Backend>(
     tx: &mut Tx<'_, DB>,
     claim: &Claim<'_>,
 ) -> Option<sqlx::Result<Claimed<DB::Token>>> {
-    let patience = Instant::now() + claim.lock_wait + PATIENCE;
-    timeout_at(
-        patience,
-        point!("ledger::claim", "claim", DB::claim(tx.on(), claim)),
-    )
-    .await
-    .ok()
+    let deadline = std::time::Instant::now() + claim.lock_wait + PATIENCE;
+    let claimed = pin!(point!("ledger::claim", "claim", DB::claim(tx.on(), claim)));
+    patience::within(deadline, claimed).await
 }

@@ -119,6 +119,11 @@ pub(crate) fn not_undone(call: &Watched, doing: &'static str, problem: &sqlx::Er
     warn!(parent: &call.span, error = problem as &dyn std::error::Error, "{doing} failed");
 }
 
+/// The machine has no thread left: how long claims wait is limited by the database alone.
+pub(crate) fn no_clock(problem: &std::io::Error) {
+    warn!(error = problem as &dyn std::error::Error, "no thread to limit the waits of claims");
+}
+
 /// Releasing failed: the lease ends by itself.
 pub(crate) fn not_released(call: &Watched, problem: &Error) {
     warn!(parent: &call.span, error = problem as &dyn std::error::Error, "releasing the key failed");

@@ -1,44 +1,118 @@
 //! Transactional jobs: the claim, how long it waits, and the completion.
+//!
+//! The row is the claim, and the primary key has the last word. Before it comes an advisory lock on the
+//! key, which ends with the transaction as an uncommitted row does. It tells at once whether another
+//! claim is under way, so that only a claim that has to wait sets a limit on its wait.
 
 use sqlx::Row;
 
 use super::transaction::idle_limit;
-use super::{On, TransactionId, interval, lock_timeout};
+use super::{On, TransactionId, interval, lock_timeout, upkeep};
 use crate::ledger::record::{Claim, Claimed, Finish, Finished};
 
-/// The claim, with what else it sets on the way.
-macro_rules! claim {
-    ($and_sets:expr) => {
+/// The number of a key among the database's advisory locks. Keys that share one wait for each other, and
+/// no more comes of it.
+macro_rules! lock_number {
+    () => {
+        "hashtextextended($1 COLLATE \"C\", 0)"
+    };
+}
+
+/// The row of a key, from what comes after. The conflict target is named: a bare `DO NOTHING` would
+/// swallow any constraint's violation.
+macro_rules! insert {
+    ($($from:expr),*) => {
         concat!(
-            "WITH waiting AS MATERIALIZED ( \
-               SELECT prior.value, set_config('lock_timeout', $5, true)",
-            $and_sets,
-            " FROM (SELECT current_setting('lock_timeout') AS value OFFSET 0) AS prior) \
-             INSERT INTO idempotent_keys \
+            "INSERT INTO idempotent_keys \
                (key, job, inputs, status, owner, fence, attempts, first_at, claimed_at) \
-             SELECT $1, $2, $3, 0, $4, 1, 1, clock_timestamp(), clock_timestamp() FROM waiting \
-             ON CONFLICT (key) DO NOTHING \
-             RETURNING pg_current_xact_id()::text, \
-               set_config('lock_timeout', (SELECT value FROM waiting), true)"
+             SELECT $1, $2, $3, 0, $4, 1, 1, clock_timestamp(), clock_timestamp() FROM ",
+            $($from,)*
+            " ON CONFLICT (key) DO NOTHING"
         )
     };
 }
 
-/// Inserts the key's row, or waits for the transaction that has inserted it: if that one rolls back,
-/// the row is ours; if it commits, none is returned, and another statement has to read it (this
-/// one's snapshot is older).
-///
-/// The wait is limited for this statement alone: the limit that was there before is put back by the
-/// statement itself, so that it does not govern the body's. A failed or a lost claim is rolled back,
-/// and the limit with it.
-///
-/// The conflict target is named: a bare `DO NOTHING` would swallow any constraint's violation.
-pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
-    // A caller's transaction keeps its own limits.
-    let sql = if claim.joined {
-        claim!("")
+/// A claim that does not wait for another one. Most are this one, so it sets no limit and gives back no
+/// more than it must.
+macro_rules! at_once {
+    ($($and_sets:expr)?) => {
+        insert!(
+            "(SELECT pg_try_advisory_xact_lock(",
+            lock_number!(),
+            ") AS free",
+            $(", ", $and_sets,)?
+            " OFFSET 0) AS lock WHERE free"
+        )
+    };
+}
+
+/// A claim that waits its turn, for `$5`. The limit is of this statement alone: what was there before is
+/// put back by the statement itself, so that it does not govern the body's. A failed or a lost claim is
+/// rolled back, and the limit with it.
+macro_rules! in_turn {
+    ($($and_sets:expr)?) => {
+        concat!(
+            "WITH turn AS MATERIALIZED ( \
+               SELECT prior.value, set_config('lock_timeout', $5, true), pg_advisory_xact_lock(",
+            lock_number!(),
+            ")",
+            $(", ", $and_sets,)?
+            " FROM (SELECT current_setting('lock_timeout') AS value OFFSET 0) AS prior) ",
+            insert!("turn"),
+            returning_number!(),
+            ", set_config('lock_timeout', (SELECT value FROM turn), true)"
+        )
+    };
+}
+
+macro_rules! returning_number {
+    () => {
+        " RETURNING pg_current_xact_id()::text"
+    };
+}
+
+/// Inserts the key's row. Where another claim of it is under way, waits for that one's transaction: if
+/// it rolls back, the row is ours; if it commits, none is inserted, and another statement has to read
+/// it (this one's snapshot is older).
+pub(super) async fn claim(
+    mut on: On<'_>,
+    claim: &Claim<'_>,
+) -> sqlx::Result<Claimed<TransactionId>> {
+    if let Some(id) = claim_at_once(on.again(), claim).await? {
+        return Ok(Claimed::Fresh(id));
+    }
+    if let Some(record) = upkeep::read(on.again(), claim.key.as_str()).await? {
+        return Ok(Claimed::Taken(Some(record)));
+    }
+    Ok(match claim_in_turn(on, claim).await? {
+        Some(id) => Claimed::Fresh(id),
+        None => Claimed::Taken(None),
+    })
+}
+
+async fn claim_at_once(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
+    let values = |sql| {
+        on.query(sql)
+            .bind(claim.key.as_str())
+            .bind(claim.job)
+            .bind(claim.inputs)
+            .bind(&claim.owner[..])
+    };
+    if in_savepoint(claim) {
+        let row = values(concat!(at_once!(), returning_number!()))
+            .fetch_optional(on.conn)
+            .await?;
+        return row.map(|row| row.try_get(0).map(TransactionId::Number)).transpose();
+    }
+    let done = values(at_once!(idle_limit!())).execute(on.conn).await?;
+    Ok((done.rows_affected() == 1).then_some(TransactionId::OfTheRow))
+}
+
+async fn claim_in_turn(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
+    let sql = if in_savepoint(claim) {
+        in_turn!()
     } else {
-        claim!(concat!(", ", idle_limit!()))
+        in_turn!(idle_limit!())
     };
     let row = on
         .query(sql)
@@ -49,10 +123,24 @@ pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed
         .bind(lock_timeout(claim.lock_wait))
         .fetch_optional(on.conn)
         .await?;
-    match row {
-        Some(row) => Ok(Claimed::Fresh(TransactionId(row.try_get(0)?))),
-        None => Ok(Claimed::Taken(None)),
-    }
+    row.map(|row| row.try_get(0).map(TransactionId::Number)).transpose()
+}
+
+/// Whether the row gets a savepoint's number in the place of the transaction's. Then the limit of
+/// idleness is the caller's, or set where the transaction began.
+fn in_savepoint(claim: &Claim<'_>) -> bool {
+    claim.joined || claim.mark
+}
+
+macro_rules! finish {
+    ($same_transaction:literal) => {
+        concat!(
+            "UPDATE idempotent_keys SET status = 1, result = $3, finished_at = clock_timestamp(), \
+               forget_at = clock_timestamp() + $4 \
+             WHERE key = $1 AND status = 0 AND owner = $2 AND ",
+            $same_transaction
+        )
+    };
 }
 
 /// Fails in an aborted transaction, where a COMMIT alone would report success and keep nothing; and
@@ -60,23 +148,25 @@ pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed
 pub(super) async fn finish(
     on: On<'_>,
     claim: &Claim<'_>,
-    TransactionId(id): &TransactionId,
+    id: &TransactionId,
     finish: &Finish<'_>,
 ) -> sqlx::Result<Finished> {
-    let done = on
-        .query(
-            "UPDATE idempotent_keys SET status = 1, result = $3, finished_at = clock_timestamp(), \
-           forget_at = clock_timestamp() + $4 \
-         WHERE key = $1 AND status = 0 AND owner = $2 \
-           AND pg_current_xact_id_if_assigned()::text = $5",
-        )
-        .bind(claim.key.as_str())
-        .bind(&claim.owner[..])
-        .bind(finish.result)
-        .bind(finish.retain.map(interval))
-        .bind(id)
-        .execute(on.conn)
-        .await?;
+    let values = |sql| {
+        on.query(sql)
+            .bind(claim.key.as_str())
+            .bind(&claim.owner[..])
+            .bind(finish.result)
+            .bind(finish.retain.map(interval))
+    };
+    let done = match id {
+        TransactionId::OfTheRow => {
+            values(finish!("xmin = pg_current_xact_id_if_assigned()::xid"))
+        }
+        TransactionId::Number(id) => {
+            values(finish!("pg_current_xact_id_if_assigned()::text = $5")).bind(id)
+        }
+    };
+    let done = done.execute(on.conn).await?;
     Ok(if done.rows_affected() == 1 {
         Finished::Done
     } else {

@@ -48,9 +48,14 @@ impl LedgerConnection for PgConnection {
     type Backend = Postgres;
 }
 
-/// The number of the transaction that holds a claim: it is another one after a raw COMMIT.
+/// The transaction that holds a claim: it is another one after a raw COMMIT.
 #[derive(Debug)]
-pub struct TransactionId(String);
+pub enum TransactionId {
+    /// The one that has inserted the row, as the row itself tells (`xmin`).
+    OfTheRow,
+    /// The one of this number: the row has that of a savepoint.
+    Number(String),
+}
 
 impl Dialect for Postgres {
     type Token = TransactionId;

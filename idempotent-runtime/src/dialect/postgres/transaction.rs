@@ -88,11 +88,8 @@ pub(super) async fn still_ours(
     claim: &Claim<'_>,
     token: Option<&TransactionId>,
 ) -> sqlx::Result<Standing> {
-    if let Some(id) = token
-        && !claim.mark
-        && !claim.joined
-    {
-        return still_unmarked(on, id).await.map(standing);
+    if token.is_some() && !claim.mark && !claim.joined {
+        return still_unmarked(on, claim).await;
     }
     match back_to_mark(on, claim.joined).await {
         Ok(()) => Ok(Standing::Open),
@@ -102,37 +99,43 @@ pub(super) async fn still_ours(
     }
 }
 
-fn standing(ours: bool) -> Standing {
-    if ours {
-        Standing::Open
-    } else {
-        Standing::Escaped
-    }
-}
-
-/// The same without a mark: by the transaction's number.
-async fn still_unmarked(on: On<'_>, TransactionId(id): &TransactionId) -> sqlx::Result<bool> {
-    let same = on
-        .scalar::<Option<bool>>("SELECT pg_current_xact_id_if_assigned()::text = $1")
-        .bind(id)
-        .fetch_one(&mut *on.conn)
-        .await;
-    match same {
-        Ok(same) => return Ok(same == Some(true)),
+/// The same without a mark: by the row of the claim.
+async fn still_unmarked(mut on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Standing> {
+    let claimed_here = claimed(
+        on.again(),
+        claim,
+        "SELECT EXISTS (SELECT FROM idempotent_keys WHERE key = $1 AND owner = $2 \
+           AND xmin = pg_current_xact_id_if_assigned()::xid)",
+    );
+    match claimed_here.await {
+        Ok(true) => return Ok(Standing::Open),
+        Ok(false) => return Ok(Standing::Escaped),
         Err(error) if !has_code(&error, &["25P02"]) => return Err(error),
         Err(_) => {}
     }
-    // Aborted by an error, and silent until it is rolled back; then the server knows how it ended.
+    // Aborted by an error, and silent until it is rolled back; then only a commit of the body's own
+    // has left the row.
     Manager::rollback(on.conn).await?;
     if on.pooled {
         Manager::begin(on.conn, Some("BEGIN".into_sql_str())).await?;
     }
-    let ended: Option<String> = on
-        .scalar("SELECT pg_xact_status($1::text::xid8)")
-        .bind(id)
+    let committed = claimed(
+        on,
+        claim,
+        "SELECT EXISTS (SELECT FROM idempotent_keys WHERE key = $1 AND owner = $2)",
+    );
+    Ok(match committed.await? {
+        true => Standing::Escaped,
+        false => Standing::Open,
+    })
+}
+
+async fn claimed(on: On<'_>, claim: &Claim<'_>, sql: &'static str) -> sqlx::Result<bool> {
+    on.scalar(sql)
+        .bind(claim.key.as_str())
+        .bind(&claim.owner[..])
         .fetch_one(on.conn)
-        .await?;
-    Ok(ended.as_deref() != Some("committed"))
+        .await
 }
 
 pub(super) fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
