@@ -66,6 +66,7 @@ impl Call {
             owner: self.owner,
             joined,
             mark: self.site.unique.is_some(),
+            in_turn: false,
             lock_wait: self.left(),
             reserved: false,
         }

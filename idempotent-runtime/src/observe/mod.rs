@@ -121,7 +121,10 @@ pub(crate) fn not_undone(call: &Watched, doing: &'static str, problem: &sqlx::Er
 
 /// The machine has no thread left: how long claims wait is limited by the database alone.
 pub(crate) fn no_clock(problem: &std::io::Error) {
-    warn!(error = problem as &dyn std::error::Error, "no thread to limit the waits of claims");
+    warn!(
+        error = problem as &dyn std::error::Error,
+        "no thread to limit the waits of claims"
+    );
 }
 
 /// Releasing failed: the lease ends by itself.

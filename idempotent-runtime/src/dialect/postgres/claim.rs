@@ -7,7 +7,7 @@
 use sqlx::Row;
 
 use super::transaction::idle_limit;
-use super::{On, TransactionId, interval, lock_timeout, upkeep};
+use super::{On, TransactionId, interval, lock_timeout};
 use crate::ledger::record::{Claim, Claimed, Finish, Finished};
 
 /// The number of a key among the database's advisory locks. Keys that share one wait for each other, and
@@ -71,23 +71,16 @@ macro_rules! returning_number {
     };
 }
 
-/// Inserts the key's row. Where another claim of it is under way, waits for that one's transaction: if
-/// it rolls back, the row is ours; if it commits, none is inserted, and another statement has to read
-/// it (this one's snapshot is older).
-pub(super) async fn claim(
-    mut on: On<'_>,
-    claim: &Claim<'_>,
-) -> sqlx::Result<Claimed<TransactionId>> {
-    if let Some(id) = claim_at_once(on.again(), claim).await? {
-        return Ok(Claimed::Fresh(id));
-    }
-    if let Some(record) = upkeep::read(on.again(), claim.key.as_str()).await? {
-        return Ok(Claimed::Taken(Some(record)));
-    }
-    Ok(match claim_in_turn(on, claim).await? {
-        Some(id) => Claimed::Fresh(id),
-        None => Claimed::Taken(None),
-    })
+/// Inserts the key's row. In turn, where another claim of it is under way, it waits for that one's
+/// transaction: if it rolls back, the row is ours. In any case where none is inserted, another statement
+/// has to read what is there (this one's snapshot is older).
+pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
+    let fresh = if claim.in_turn {
+        claim_in_turn(on, claim).await?
+    } else {
+        claim_at_once(on, claim).await?
+    };
+    Ok(fresh.map_or(Claimed::Taken(None), Claimed::Fresh))
 }
 
 async fn claim_at_once(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
@@ -102,7 +95,9 @@ async fn claim_at_once(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<Tra
         let row = values(concat!(at_once!(), returning_number!()))
             .fetch_optional(on.conn)
             .await?;
-        return row.map(|row| row.try_get(0).map(TransactionId::Number)).transpose();
+        return row
+            .map(|row| row.try_get(0).map(TransactionId::Number))
+            .transpose();
     }
     let done = values(at_once!(idle_limit!())).execute(on.conn).await?;
     Ok((done.rows_affected() == 1).then_some(TransactionId::OfTheRow))
@@ -123,7 +118,8 @@ async fn claim_in_turn(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<Tra
         .bind(lock_timeout(claim.lock_wait))
         .fetch_optional(on.conn)
         .await?;
-    row.map(|row| row.try_get(0).map(TransactionId::Number)).transpose()
+    row.map(|row| row.try_get(0).map(TransactionId::Number))
+        .transpose()
 }
 
 /// Whether the row gets a savepoint's number in the place of the transaction's. Then the limit of
@@ -159,9 +155,7 @@ pub(super) async fn finish(
             .bind(finish.retain.map(interval))
     };
     let done = match id {
-        TransactionId::OfTheRow => {
-            values(finish!("xmin = pg_current_xact_id_if_assigned()::xid"))
-        }
+        TransactionId::OfTheRow => values(finish!("xmin = pg_current_xact_id_if_assigned()::xid")),
         TransactionId::Number(id) => {
             values(finish!("pg_current_xact_id_if_assigned()::text = $5")).bind(id)
         }

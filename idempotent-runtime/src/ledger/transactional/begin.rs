@@ -44,7 +44,7 @@ async fn begin_own<'a, DB: Backend>(
     )?;
     let mut pass = None;
     let mut read_first = call.site.replay_is_likely();
-    let (mut reserved, mut gave_way) = (false, 0);
+    let (mut in_turn, mut reserved, mut gave_way) = (false, false, 0);
     loop {
         if pass.is_none() && !read_first {
             match store.gate().enter(&call.key, call.deadline).await {
@@ -78,6 +78,7 @@ async fn begin_own<'a, DB: Backend>(
         )
         .await?;
         let claim = Claim {
+            in_turn,
             reserved,
             ..call.claim(false)
         };
@@ -137,6 +138,8 @@ async fn begin_own<'a, DB: Backend>(
         } else if call.left().is_zero() {
             // Claimed, undone, claimed again by others, whenever this call looked.
             return Err(call.busy(call.site.wait));
+        } else {
+            in_turn = true;
         }
     }
 }
