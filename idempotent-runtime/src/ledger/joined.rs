@@ -4,7 +4,7 @@
 use super::call::{Begun, Call};
 use super::failed::IntoFailed as _;
 use super::judge::Ruling;
-use super::record::{Claim, Claimed};
+use super::record::Claimed;
 use super::transactional::{TransactionalRun, left_by_a_lease, read};
 use crate::dialect::{Backend, Begin, Fault};
 use crate::error::Error;
@@ -52,7 +52,7 @@ pub(super) async fn begin<'a, DB: Backend>(
         }
     }
     let lock_deadline = call.lock_deadline();
-    let (mut in_turn, mut looks) = (false, 0);
+    let mut looks = 0;
     let mut pauses = Pauses::until(lock_deadline);
     loop {
         if joined {
@@ -70,11 +70,7 @@ pub(super) async fn begin<'a, DB: Backend>(
             )
             .map_err(|error| fail(error, "beginning a transaction"))?;
         }
-        let claim = Claim {
-            in_turn,
-            ..call.claim(joined)
-        };
-        let Some(claimed) = super::claim_in_time(&mut tx, &claim).await else {
+        let Some(claimed) = super::claim_in_time(&mut tx, &call.claim(joined)).await else {
             return Err(call.busy(call.site.wait));
         };
         let record = match claimed {
@@ -120,7 +116,6 @@ pub(super) async fn begin<'a, DB: Backend>(
             Some(Ruling::Replay(bytes)) => return Ok(Begun::Stored(call.stored(bytes))),
             Some(Ruling::Held(left)) => call.wait_for_holder(left).await?,
             Some(Ruling::Leftover { .. }) => return Err(left_by_a_lease(&call)),
-            None if !in_turn => in_turn = true,
             None => {
                 looks += 1;
                 if looks == LOOKS {

@@ -3,7 +3,7 @@
 use idempotent_runtime::{Error, Outcome, idempotent};
 use sqlx::{Acquire, PgConnection};
 
-use crate::work::{Failure, PgWorld, another, leave, plain};
+use crate::work::{Failure, PgWorld, another, leave, plain, until_waiting};
 
 /// Two jobs of one transaction, the second inside the first one's body.
 #[idempotent(key = "both_<n>")]
@@ -173,6 +173,34 @@ async fn a_transaction_that_raw_sql_began_is_refused_and_left_alone(world: PgWor
     assert!(plain(&mut *conn, 1).await.unwrap().is_performed());
 }
 
+/// The server has room for some thousands of locks, of all sessions together: a batch in one transaction
+/// takes a few of them, and its last key is claimed as its first is.
+async fn a_large_batch_takes_few_locks(world: PgWorld) {
+    const BATCH: i64 = 200;
+    let mut tx = world.store.begin().await.unwrap();
+    for n in 0..BATCH {
+        assert!(plain(&mut tx, n).await.unwrap().is_performed());
+    }
+    let locks: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory'",
+    )
+    .fetch_one(&mut *tx)
+    .await
+    .unwrap();
+    assert!((1..=64).contains(&locks), "{locks} locks");
+    let mut duplicates = Vec::new();
+    for n in [0, BATCH - 1] {
+        let store = another(&world).await;
+        duplicates.push(tokio::spawn(async move { plain(&store, n).await }));
+    }
+    until_waiting(&world, 2).await;
+    tx.commit().await.unwrap();
+    for duplicate in duplicates {
+        assert!(duplicate.await.unwrap().unwrap().is_replayed());
+    }
+    assert_eq!(world.effects("plain_0").await, 1);
+}
+
 idempotent_tests::tests!(
     jobs_commit_and_roll_back_with_the_outer_transaction,
     a_snapshot_that_is_too_old_says_to_begin_again,
@@ -180,4 +208,5 @@ idempotent_tests::tests!(
     a_transaction_that_is_lost_already_says_so,
     a_bare_connection_gets_a_transaction_of_its_own,
     a_transaction_that_raw_sql_began_is_refused_and_left_alone,
+    a_large_batch_takes_few_locks,
 );

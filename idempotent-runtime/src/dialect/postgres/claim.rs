@@ -5,6 +5,7 @@
 //! claim is under way, so that only a claim that has to wait sets a limit on its wait.
 
 use sqlx::Row;
+use sqlx::postgres::PgRow;
 
 use super::transaction::idle_limit;
 use super::{On, TransactionId, interval, lock_timeout};
@@ -32,6 +33,12 @@ macro_rules! insert {
     };
 }
 
+macro_rules! returning_number {
+    () => {
+        " RETURNING pg_current_xact_id()::text"
+    };
+}
+
 /// A claim that does not wait for another one. Most are this one, so it sets no limit and gives back no
 /// more than it must.
 macro_rules! at_once {
@@ -50,14 +57,14 @@ macro_rules! at_once {
 /// put back by the statement itself, so that it does not govern the body's. A failed or a lost claim is
 /// rolled back, and the limit with it.
 macro_rules! in_turn {
-    ($($and_sets:expr)?) => {
+    ($($then:expr),*) => {
         concat!(
             "WITH turn AS MATERIALIZED ( \
-               SELECT prior.value, set_config('lock_timeout', $5, true), pg_advisory_xact_lock(",
-            lock_number!(),
-            ")",
-            $(", ", $and_sets,)?
-            " FROM (SELECT current_setting('lock_timeout') AS value OFFSET 0) AS prior) ",
+               SELECT prior.value, set_config('lock_timeout', $5, true)",
+            $(", ", $then,)*
+            " FROM (SELECT current_setting('lock_timeout') AS value, \
+                coalesce(nullif(current_setting('idempotent.joined', true), ''), '0')::integer \
+                  AS joined OFFSET 0) AS prior) ",
             insert!("turn"),
             returning_number!(),
             ", set_config('lock_timeout', (SELECT value FROM turn), true)"
@@ -65,9 +72,21 @@ macro_rules! in_turn {
     };
 }
 
-macro_rules! returning_number {
+macro_rules! lock {
     () => {
-        " RETURNING pg_current_xact_id()::text"
+        concat!("pg_advisory_xact_lock(", lock_number!(), ")")
+    };
+}
+
+/// The lock of a job in a caller's transaction, which may be one of thousands there: the server has room
+/// for some thousands of all sessions' locks. The others go without.
+macro_rules! lock_of_a_few {
+    () => {
+        concat!(
+            "CASE WHEN prior.joined < 64 THEN ",
+            lock!(),
+            " END, set_config('idempotent.joined', (prior.joined + 1)::text, true)"
+        )
     };
 }
 
@@ -75,40 +94,40 @@ macro_rules! returning_number {
 /// transaction: if it rolls back, the row is ours. In any case where none is inserted, another statement
 /// has to read what is there (this one's snapshot is older).
 pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
-    let fresh = if claim.in_turn {
-        claim_in_turn(on, claim).await?
+    let id = if claim.joined {
+        claim_in_turn(on, claim, in_turn!(lock_of_a_few!())).await?
+    } else if claim.in_turn {
+        claim_in_turn(on, claim, in_turn!(lock!(), idle_limit!())).await?
     } else {
         claim_at_once(on, claim).await?
     };
-    Ok(fresh.map_or(Claimed::Taken(None), Claimed::Fresh))
+    Ok(id.map_or(Claimed::Taken(None), Claimed::Fresh))
 }
 
 async fn claim_at_once(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
-    let values = |sql| {
-        on.query(sql)
-            .bind(claim.key.as_str())
-            .bind(claim.job)
-            .bind(claim.inputs)
-            .bind(&claim.owner[..])
+    // Behind the mark, which is a savepoint, the row does not have the transaction's number.
+    let sql = match claim.mark {
+        true => concat!(at_once!(), returning_number!()),
+        false => at_once!(idle_limit!()),
     };
-    if in_savepoint(claim) {
-        let row = values(concat!(at_once!(), returning_number!()))
-            .fetch_optional(on.conn)
-            .await?;
-        return row
-            .map(|row| row.try_get(0).map(TransactionId::Number))
-            .transpose();
+    let values = on
+        .query(sql)
+        .bind(claim.key.as_str())
+        .bind(claim.job)
+        .bind(claim.inputs)
+        .bind(&claim.owner[..]);
+    if claim.mark {
+        return number(values.fetch_optional(on.conn).await?);
     }
-    let done = values(at_once!(idle_limit!())).execute(on.conn).await?;
+    let done = values.execute(on.conn).await?;
     Ok((done.rows_affected() == 1).then_some(TransactionId::OfTheRow))
 }
 
-async fn claim_in_turn(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
-    let sql = if in_savepoint(claim) {
-        in_turn!()
-    } else {
-        in_turn!(idle_limit!())
-    };
+async fn claim_in_turn(
+    on: On<'_>,
+    claim: &Claim<'_>,
+    sql: &'static str,
+) -> sqlx::Result<Option<TransactionId>> {
     let row = on
         .query(sql)
         .bind(claim.key.as_str())
@@ -118,14 +137,12 @@ async fn claim_in_turn(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<Tra
         .bind(lock_timeout(claim.lock_wait))
         .fetch_optional(on.conn)
         .await?;
-    row.map(|row| row.try_get(0).map(TransactionId::Number))
-        .transpose()
+    number(row)
 }
 
-/// Whether the row gets a savepoint's number in the place of the transaction's. Then the limit of
-/// idleness is the caller's, or set where the transaction began.
-fn in_savepoint(claim: &Claim<'_>) -> bool {
-    claim.joined || claim.mark
+fn number(row: Option<PgRow>) -> sqlx::Result<Option<TransactionId>> {
+    row.map(|row| row.try_get(0).map(TransactionId::Number))
+        .transpose()
 }
 
 macro_rules! finish {
