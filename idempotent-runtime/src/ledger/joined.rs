@@ -4,7 +4,7 @@
 use super::call::{Begun, Call};
 use super::failed::IntoFailed as _;
 use super::judge::Ruling;
-use super::record::Claimed;
+use super::record::{Claim, Claimed};
 use super::transactional::{TransactionalRun, left_by_a_lease, read};
 use crate::dialect::{Backend, Begin, Fault};
 use crate::error::Error;
@@ -70,7 +70,11 @@ pub(super) async fn begin<'a, DB: Backend>(
             )
             .map_err(|error| fail(error, "beginning a transaction"))?;
         }
-        let Some(claimed) = super::claim_in_time(&mut tx, &call.claim(joined)).await else {
+        let claim = Claim {
+            in_turn: true,
+            ..call.claim(joined)
+        };
+        let Some(claimed) = super::claim_in_time(&mut tx, &claim).await else {
             return Err(call.busy(call.site.wait));
         };
         let record = match claimed {

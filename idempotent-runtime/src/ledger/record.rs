@@ -79,8 +79,8 @@ pub struct Claim<'a> {
     pub(crate) joined: bool,
     /// The body's writes may have to be undone alone.
     pub(crate) mark: bool,
-    /// Whether to wait for another claim of the key, where the first try found one under way, or to
-    /// only try (PostgreSQL).
+    /// Whether another claim of the key that is under way is waited for; if not, it is tried once
+    /// (PostgreSQL).
     pub(crate) in_turn: bool,
     /// How long a lock may be waited for.
     pub(crate) lock_wait: Duration,

@@ -198,10 +198,67 @@ async fn the_wait_governs_the_claim_and_nothing_after_it(world: PgWorld) {
     tx.commit().await.unwrap();
 }
 
+/// What governs the body, once its claim has got its turn.
+#[idempotent(key = "turn_<n>", ignore(fail))]
+async fn turn(
+    conn: &mut PgConnection,
+    gate: &Semaphore,
+    n: i64,
+    fail: bool,
+) -> Result<(String, String), Failure> {
+    let limits = sqlx::query_as(
+        "SELECT current_setting('lock_timeout'), \
+         current_setting('idle_in_transaction_session_timeout')",
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    leave(conn, "turn").await?;
+    gate.acquire().await.expect("an open gate").forget();
+    if fail {
+        Err(Failure::Refused)
+    } else {
+        Ok(limits)
+    }
+}
+
+/// Through a store and on a connection of the caller's: both wait, one runs, and the other replays.
+async fn a_claim_that_has_waited_leaves_no_limit_behind(world: PgWorld) {
+    let gate = Arc::new(Semaphore::new(0));
+    let first = tokio::spawn({
+        let (store, gate) = (world.store.clone(), Arc::clone(&gate));
+        async move { turn(&store, &gate, 1, true).await }
+    });
+    idempotent_tests::world::eventually("the first holds the key", || async {
+        crate::work::stuck(&world).await == 1
+    })
+    .await;
+    let second = tokio::spawn({
+        let (store, gate) = (another(&world).await, Arc::clone(&gate));
+        async move { turn(&store, &gate, 1, false).await }
+    });
+    let third = tokio::spawn({
+        let mut conn = another(&world).await.pool().acquire().await.unwrap();
+        let gate = Arc::clone(&gate);
+        async move { turn(&mut *conn, &gate, 1, false).await }
+    });
+    until_waiting(&world, 2).await;
+    gate.add_permits(2);
+    assert!(matches!(first.await.unwrap(), Err(Failure::Refused)));
+    let mut performed = 0;
+    for waiter in [second, third] {
+        let outcome = waiter.await.unwrap().unwrap();
+        performed += usize::from(outcome.is_performed());
+        let limits = outcome.into_value();
+        assert_eq!(limits, ("0".to_owned(), "1min".to_owned()));
+    }
+    assert_eq!((performed, world.effects("turn").await), (1, 1));
+}
+
 idempotent_tests::tests!(
     twenty_waiters_have_one_winner,
     a_waiter_runs_when_the_first_rolls_back,
     a_wait_that_is_over_is_busy_and_leaves_the_connection_clean,
     failing_winners_do_not_stretch_the_wait,
     the_wait_governs_the_claim_and_nothing_after_it,
+    a_claim_that_has_waited_leaves_no_limit_behind,
 );

@@ -94,12 +94,10 @@ macro_rules! lock_of_a_few {
 /// transaction: if it rolls back, the row is ours. In any case where none is inserted, another statement
 /// has to read what is there (this one's snapshot is older).
 pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed<TransactionId>> {
-    let id = if claim.joined {
-        claim_in_turn(on, claim, in_turn!(lock_of_a_few!())).await?
-    } else if claim.in_turn {
-        claim_in_turn(on, claim, in_turn!(lock!(), idle_limit!())).await?
-    } else {
-        claim_at_once(on, claim).await?
+    let id = match (claim.in_turn, claim.joined) {
+        (false, _) => claim_at_once(on, claim).await?,
+        (true, false) => claim_in_turn(on, claim, in_turn!(lock!(), idle_limit!())).await?,
+        (true, true) => claim_in_turn(on, claim, in_turn!(lock_of_a_few!())).await?,
     };
     Ok(id.map_or(Claimed::Taken(None), Claimed::Fresh))
 }
