@@ -74,7 +74,8 @@ fn is_held<DB: Backend>(error: &sqlx::Error) -> bool {
 }
 
 /// How long the database may take for a claim, beside `wait`: one that queues longer than it was told
-/// is not waited for. (The wait for a lock begins anew behind the next holder.)
+/// is not waited for. (The wait for a lock begins anew behind the next holder; and on PostgreSQL, the
+/// server limits no wait for a row that is held without its key's lock.)
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Claims the key within the open transaction; nothing where the call's time is up.

@@ -261,6 +261,33 @@ async fn a_claim_that_has_waited_leaves_no_limit_behind(world: PgWorld) {
     assert_eq!((performed, world.effects("turn").await), (1, 1));
 }
 
+/// A row that somebody holds without the key's lock, as raw SQL does: no limit of the server's governs
+/// that wait, so the call gives up by its own clock, and closes the connection that still waits.
+async fn a_row_that_raw_sql_holds_is_waited_for_a_second_longer(world: PgWorld) {
+    let mut holder = world.store.pool().begin().await.unwrap();
+    sqlx::query(
+        "INSERT INTO idempotent_keys (key, job, status, owner, fence, attempts, first_at, claimed_at) \
+         VALUES ('brief_1', 'another', 0, '\\x00', 1, 1, now(), now())",
+    )
+    .execute(&mut *holder)
+    .await
+    .unwrap();
+    let (gate, other) = (Semaphore::new(1), another(&world).await);
+    let began = Instant::now();
+    let error = brief(&other, &gate, 1, "").await.unwrap_err();
+    let took = began.elapsed();
+    assert!(matches!(error.runtime(), Error::Busy { .. }), "{error:?}");
+    // Its wait, the second, and a tick of the clock's.
+    assert!(
+        took >= Duration::from_millis(1300) && took < Duration::from_millis(3000),
+        "{took:?}"
+    );
+    assert_eq!(other.pool().size(), 0, "the connection is closed");
+    holder.rollback().await.unwrap();
+    assert!(brief(&other, &gate, 1, "").await.unwrap().is_performed());
+    assert_eq!(world.effects("brief").await, 1);
+}
+
 idempotent_tests::tests!(
     twenty_waiters_have_one_winner,
     a_waiter_runs_when_the_first_rolls_back,
@@ -268,4 +295,5 @@ idempotent_tests::tests!(
     failing_winners_do_not_stretch_the_wait,
     the_wait_governs_the_claim_and_nothing_after_it,
     a_claim_that_has_waited_leaves_no_limit_behind,
+    a_row_that_raw_sql_holds_is_waited_for_a_second_longer,
 );

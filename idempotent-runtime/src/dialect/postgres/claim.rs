@@ -103,21 +103,19 @@ pub(super) async fn claim(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Claimed
 }
 
 async fn claim_at_once(on: On<'_>, claim: &Claim<'_>) -> sqlx::Result<Option<TransactionId>> {
-    // Behind the mark, which is a savepoint, the row does not have the transaction's number.
-    let sql = match claim.mark {
-        true => concat!(at_once!(), returning_number!()),
-        false => at_once!(idle_limit!()),
+    let values = |sql| {
+        on.query(sql)
+            .bind(claim.key.as_str())
+            .bind(claim.job)
+            .bind(claim.inputs)
+            .bind(&claim.owner[..])
     };
-    let values = on
-        .query(sql)
-        .bind(claim.key.as_str())
-        .bind(claim.job)
-        .bind(claim.inputs)
-        .bind(&claim.owner[..]);
     if claim.mark {
-        return number(values.fetch_optional(on.conn).await?);
+        // Behind the mark, which is a savepoint, the row does not have the transaction's number.
+        let row = values(concat!(at_once!(), returning_number!())).fetch_optional(on.conn);
+        return number(row.await?);
     }
-    let done = values.execute(on.conn).await?;
+    let done = values(at_once!(idle_limit!())).execute(on.conn).await?;
     Ok((done.rows_affected() == 1).then_some(TransactionId::OfTheRow))
 }
 
